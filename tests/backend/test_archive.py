@@ -27,11 +27,11 @@ from backend.benchmarks.services.imports import AlreadyImported
 from backend.benchmarks.services.results import with_web_store
 from backend.benchmarks.services.runs import run_create
 from backend.catalog.models import DataVersion, Offer
+from backend.domain.archived_run import ArchiveRefused
 from backend.domain.errors import InvalidValue
 from backend.domain.metrics import METRICS
 from backend.domain.parsing import inventory, observe
 from backend.domain.repeats import STDERR_MARK, reparse
-from backend.domain.run_document import ArchiveRefused
 from backend.rankings.selectors.scores import scores
 from tests import factories
 from tests.backend.conftest import API, fields

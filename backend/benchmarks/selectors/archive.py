@@ -15,8 +15,7 @@ from backend.benchmarks.selectors.evidence import evidence_raw
 from backend.benchmarks.selectors.redaction import Redaction, run_redaction
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.read_prices import as_quoted
-from backend.domain.errors import DomainError
-from backend.domain.run_document import (
+from backend.domain.archived_run import (
     SCHEMA,
     EventEntry,
     EvidenceEntry,
@@ -25,6 +24,7 @@ from backend.domain.run_document import (
     SampleEntry,
     write_output,
 )
+from backend.domain.errors import DomainError
 
 
 class RunNotFinished(DomainError):

@@ -21,10 +21,10 @@ from backend.benchmarks.services.results import memory_figures_flag, sample_row,
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import Offer
 from backend.catalog.services.data_version import data_version_bump
+from backend.domain.archived_run import ArchivedRun, ArchiveRefused, RunFacts, SampleEntry
 from backend.domain.errors import InvalidValue, ProbeError
 from backend.domain.parsing import ParsedSample, inventory
 from backend.domain.repeats import flags_by_sample, output_of
-from backend.domain.run_document import ArchiveRefused, RunDocument, RunFacts, SampleEntry
 
 INVENTORY = "inventory"
 
@@ -189,7 +189,7 @@ def _sample(
     )
 
 
-def _store_events(run: Run, document: RunDocument, actor: str) -> None:
+def _store_events(run: Run, document: ArchivedRun, actor: str) -> None:
     entries = document.events
     events = Event.objects.bulk_create(
         [Event(run=run, kind=entry.kind, detail=entry.detail) for entry in entries]

@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from backend.common import clock
-from backend.domain.errors import ProbeError
-from backend.domain.parsing import ParsedSample
-from backend.domain.repeats import reparse
-from backend.domain.run_document import (
+from backend.domain.archived_run import (
+    ArchivedRun,
     ArchiveRefused,
     EvidenceEntry,
-    RunDocument,
     SampleEntry,
     read_run,
 )
+from backend.domain.errors import ProbeError
+from backend.domain.parsing import ParsedSample
+from backend.domain.repeats import reparse
 
 # All of it is read into memory: these bound what a small upload can grow to.
 MAX_PACKED_BYTES = 64 * 2**20
@@ -43,7 +43,7 @@ class Output:
 class CheckedRun:
     """A whole archive, checked; nothing is stored yet."""
 
-    document: RunDocument
+    document: ArchivedRun
     outputs: Sequence[Output]
     samples: Mapping[Key, SampleEntry]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from backend.domain.run_document import ArchiveRefused, EvidenceEntry, read_run, write_output
+from backend.domain.archived_run import ArchiveRefused, EvidenceEntry, read_run, write_output
 
 AT = "2026-11-02T10:00:00+00:00"
 LATEST = dt.datetime(2026, 11, 3, tzinfo=dt.UTC)

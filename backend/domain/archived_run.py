@@ -156,7 +156,7 @@ class EvidenceEntry(_Part):
         return raw
 
 
-class RunDocument(_Part):
+class ArchivedRun(_Part):
     """Everything of a run."""
 
     schema_version: Literal[2] = Field(alias="schema")
@@ -169,11 +169,11 @@ class RunDocument(_Part):
     evidence: Annotated[list[EvidenceEntry], Field(max_length=10_000)]
 
 
-def read_run(content: bytes, *, latest: dt.datetime) -> RunDocument:
+def read_run(content: bytes, *, latest: dt.datetime) -> ArchivedRun:
     """The document of a run, whose times are not after `latest`. Raises ArchiveRefused naming the
     first field that is wrong."""
     try:
-        document = RunDocument.model_validate_json(content, context={"latest": latest})
+        document = ArchivedRun.model_validate_json(content, context={"latest": latest})
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         raise ArchiveRefused(f"{pointer(first['loc'])}: {first['msg']}".lstrip(": ")) from None
