@@ -12,6 +12,7 @@ from django.utils.functional import cached_property
 from django_otp.models import Device, ThrottlingMixin
 from django_otp.oath import TOTP
 
+from backend.common import clock
 from backend.common.crypto import WEB, unseal
 from backend.common.models import Identified, Remembering
 from backend.common.sealing import identity_of
@@ -61,6 +62,11 @@ class Scope(models.TextChoices):
         # The order of definition is the order of rights: another scope is put where it belongs.
         order = list(Scope)
         return order.index(self) >= order.index(needed)
+
+    @property
+    def role(self) -> str:
+        """Name of the role that has it."""
+        return next(role for role, scope in ROLES.items() if scope is self)
 
 
 ROLES = {
@@ -180,19 +186,25 @@ class Membership(Identified):
         return f"{self.user} in {self.workspace}"
 
 
-class Invitation(Identified):
-    """An invitation to join a workspace once, with a role.
+class SecretLink(Identified):
+    """A link that works once: only an HMAC of the secret in its address is stored, and a used link
+    is a deleted row."""
 
-    Only an HMAC of the secret in its address is stored; a used one is a deleted row.
-    """
+    digest = models.BinaryField(max_length=32, unique=True)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        abstract = True
+
+
+class Invitation(SecretLink):
+    """An invitation to join a workspace, with a role."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="invitations")
     role = models.CharField(max_length=8, choices=Scope, default=Scope.READ)
     note = models.CharField(max_length=100, blank=True)
     """For whom it is, as the inviting admin wrote it."""
     invited_by = models.CharField(max_length=150)
-    digest = models.BinaryField(max_length=32, unique=True)
-    expires_at = models.DateTimeField()
 
     class Meta:
         ordering = ("expires_at",)
@@ -201,15 +213,10 @@ class Invitation(Identified):
         return f"invitation to {self.workspace}"
 
 
-class SignInLink(Identified):
-    """A link that signs a person in once, without a password; the newest one of the person.
-
-    Only an HMAC of the secret in its address is stored; a used link is a deleted row.
-    """
+class SignInLink(SecretLink):
+    """A link that signs a person in without a password; the newest one of the person."""
 
     user = models.OneToOneField(User, on_delete=models.CASCADE, related_name="sign_in_link")
-    digest = models.BinaryField(max_length=32, unique=True)
-    expires_at = models.DateTimeField()
 
     def __str__(self) -> str:
         return f"link of {self.user}"
@@ -231,23 +238,35 @@ class ExternalIdentity(Identified):
         return f"{self.user} at {self.issuer}"
 
 
-class ApiToken(Identified):
-    """A bearer token `rr_<lookup><secret>`; only an HMAC of it is kept."""
+class AccessKey(Identified):
+    """A text `<prefix><lookup><secret>` that lets in whoever knows it; only an HMAC of it is kept."""
 
-    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="tokens")
-    owner = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="tokens")
-    """Who answers for it: it may no more than its owner may, and ends with them. None of tokens
-    from before there was an owner; they are refused."""
     name = models.CharField(max_length=100)
     # The part that is no secret: it leads to the row whose digest is compared.
     lookup = models.CharField(max_length=8, unique=True)
     digest = models.BinaryField(max_length=32)
-    scope = models.CharField(max_length=8, choices=Scope)
-    granted: Scope = Scope.READ
-    """Effective scope: its own, but no more than its owner may. Set for whoever presents it."""
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True)
     last_used_at = models.DateTimeField(null=True)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def is_current(self) -> bool:
+        """False once it is revoked or has expired."""
+        return self.revoked_at is None and self.expires_at > clock.now()
+
+
+class ApiToken(AccessKey):
+    """A bearer token of the API."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="tokens")
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="tokens")
+    """Who answers for it: it may no more than its owner may, and ends with them."""
+    scope = models.CharField(max_length=8, choices=Scope)
+    granted: Scope = Scope.READ
+    """Effective scope: its own, but no more than its owner may. Set for whoever presents it."""
 
     class Meta:
         constraints = [

@@ -43,9 +43,9 @@ class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-
 
 
 class DocumentExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
-    """The documents that the domain reads."""
+    """The documents that the domain reads, and what it answers."""
 
-    target_class = "backend.domain.documents.model.Document"
+    target_class = "pydantic.BaseModel"
     match_subclasses = True
     # Before drf-spectacular's own for pydantic, which writes JSON Schema 2020-12.
     priority = 1
@@ -107,8 +107,9 @@ def openapi_schema(schema: Any) -> Any:
         result |= {"type": kinds[0]} if len(kinds) == 1 else {"anyOf": _kinds(kinds, result)}
         result |= {"nullable": True} if is_null else {}
     if {"type": "null"} in result.get("anyOf", ()):
-        result["anyOf"] = [each for each in result["anyOf"] if each != {"type": "null"}]
-        result["nullable"] = True
+        kinds = [each for each in result.pop("anyOf") if each != {"type": "null"}]
+        is_single = len(kinds) == 1 and "$ref" not in kinds[0]
+        result |= (kinds[0] if is_single else {"anyOf": kinds}) | {"nullable": True}
     return result
 
 

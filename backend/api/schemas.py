@@ -18,14 +18,14 @@ from backend.catalog.api.documents import AnyNumberField
 from backend.common.rest.documents import AmountField, AnswerField, Strict
 from backend.common.rest.views import View
 from backend.domain.campaign_document import CampaignDocument
-from backend.domain.contention_document import ContentionDocument
 from backend.domain.documents.model import json_schema as schema_of
 from backend.domain.hardware_document import OfferedHardwareDocument
 from backend.domain.requirement_document import RequirementDocument
 from backend.domain.scenarios.document import ScenarioDocument
 from backend.domain.schedules import ScheduleDocument
 from backend.domain.setup_document import SetupDocument
-from backend.domain.storage.document import ArrayDocument
+from backend.domain.storage.arrays import ArrayDocument, ArrayResult
+from backend.domain.storage.links import ContentionDocument, ContentionResult
 from backend.notifications.api import documents as subscription_documents
 from backend.rankings.api import requirements, views
 from backend.rentals.api import cloud_accounts
@@ -73,7 +73,9 @@ READ_BY_THE_DOMAIN: Mapping[str, Callable[[], dict[str, Any]]] = {
     "schedule": partial(schema_of, ScheduleDocument),
     "setup": partial(schema_of, SetupDocument),
     "contention": partial(schema_of, ContentionDocument),
+    "contention-result": partial(schema_of, ContentionResult),
     "array": partial(schema_of, ArrayDocument),
+    "array-result": partial(schema_of, ArrayResult),
 }
 
 

@@ -182,15 +182,6 @@ plain = [
     path("subscriptions/<uuid:subscription_id>", SubscriptionView.as_view(), name="subscription"),
     path("runs/import", RunImportView.as_view(), name="run-import"),
     path("runs/<uuid:run_id>/archive", RunArchiveView.as_view(), name="run-archive"),
-    *(
-        path(
-            f"runs/<uuid:run_id>/archive.{kind}",
-            RunArchiveView.as_view(),
-            {"kind": kind},
-            name="run-archive-as",
-        )
-        for kind in ("tar.gz", "zip")
-    ),
     path("results/import-batch", ResultBatchView.as_view(), name="result-batch"),
     path("samples/mark", SampleMarksView.as_view(), name="samples-mark"),
     path("results/import", ResultImportView.as_view(), name="result-import"),

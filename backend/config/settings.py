@@ -84,7 +84,6 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "axes",
     "django_otp",
-    "django_otp.plugins.otp_totp",
     "django_otp.plugins.otp_static",
     "csp",
     "corsheaders",
@@ -166,7 +165,6 @@ THROTTLE_SIGN_IN = env.text("THROTTLE_SIGN_IN", "30/min")
 # guessed slowly and its person is not locked out.
 THROTTLE_SIGN_IN_NAME = env.text("THROTTLE_SIGN_IN_NAME", "50/hour")
 THROTTLE_SIGN_IN_SLOW = "6/min"
-OTP_TOTP_ISSUER = "Rackrate"
 # 1: admins may what operators may, until they have set up a second factor.
 TOTP_FOR_ADMINS = env.flag("TOTP_FOR_ADMINS", False)
 # Single sign-on by OpenID Connect, where an issuer is named; who may come in, and as what.

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from backend.accounts.models import User, Workspace
+from backend.accounts.models import AccessKey, User, Workspace
 from backend.common.models import Identified, Remembering
 
 
@@ -41,16 +41,10 @@ class SavedView(Remembering, Identified):
         return self.visibility == Visibility.PRIVATE
 
 
-class FeedKey(Identified):
-    """A secret address under which one saved view is read; only an HMAC of the key is kept."""
+class FeedKey(AccessKey):
+    """A secret address under which one saved view is read."""
 
     view = models.ForeignKey(SavedView, on_delete=models.CASCADE, related_name="feed_keys")
-    name = models.CharField(max_length=100)
-    lookup = models.CharField(max_length=8, unique=True)
-    digest = models.BinaryField(max_length=32)
-    expires_at = models.DateTimeField()
-    revoked_at = models.DateTimeField(null=True)
-    last_used_at = models.DateTimeField(null=True)
     created_by = models.CharField(max_length=150)
     owner = models.ForeignKey(User, on_delete=models.CASCADE, null=True, related_name="feed_keys")
     """It ends with their membership; None for a key that a command made."""

@@ -298,10 +298,11 @@ urlpatterns = [
         single_sign_on.single_sign_on_return,
         name="single-sign-on-return",
     ),
-    path("accounts/single-sign-on/link/", single_sign_on.identity_link_page, name="identity-link"),
+    path("accounts/single-sign-on/link/", single_sign_on.identity_page, name="identity-link"),
     path(
         "accounts/single-sign-on/unlink/",
-        single_sign_on.identity_unlink_page,
+        single_sign_on.identity_page,
+        {"is_removing": True},
         name="identity-unlink",
     ),
     path("accounts/logout/", auth_views.LogoutView.as_view(), name="logout"),

@@ -1,6 +1,5 @@
 """One of everything that the API tells of, and how each operation is called properly."""
 
-import datetime as dt
 import gzip
 import hashlib
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from backend.accounts.services.tokens import token_create
-from backend.benchmarks.selectors.archive import TAR_GZ, run_archive
+from backend.benchmarks.selectors.archive import run_archive
 from backend.benchmarks.selectors.hosts import fingerprint
 from backend.benchmarks.services.hosts import host_scan, host_scan_record
 from backend.benchmarks.services.imports import result_import
@@ -59,7 +58,6 @@ LINKS = {
     "links": [{"name": "nas", "capacity_bytes_per_s": 100}],
     "flows": [{"name": "bulk", "path": ["nas"]}],
 }
-LIFE = dt.timedelta(days=30)
 # As dd prints it.
 DD = "1024+0 records in\n1024+0 records out\n1073741824 bytes (1.1 GB) copied, 8.2 s, 131 MB/s\n"
 ODD = "odd-name"
@@ -267,14 +265,14 @@ def _views(world: World) -> None:
         visibility="shared",
         actor="test",
     )
-    key, _ = feed_key_create(view=view, name="sheet", life=LIFE, actor="test")
+    key, _ = feed_key_create(view=view, name="sheet", expires_days=30, actor="test")
     world.ids |= {"views": [view.slug], "feed-keys": [key.pk]}
 
 
 def _archive() -> bytes:
     """A run that was measured elsewhere."""
     run = finished_run()
-    content = run_archive(run, TAR_GZ)
+    content = run_archive(run)
     gone(run)
     return content
 

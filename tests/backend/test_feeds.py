@@ -1,6 +1,5 @@
 """Feeds: the key in the address opens one view, to the letter, until it ends; and never shows."""
 
-import datetime as dt
 import io
 import logging
 from collections.abc import Callable
@@ -201,7 +200,7 @@ def test_feed_is_401_without_a_valid_key_or_without_its_view() -> None:
     assert Client().get(feed(text)).status_code == 200
     feed_key_revoke(key=key, actor="ada")
     assert Client().get(feed(text)).status_code == 401
-    soon, expiring = made(view, name="soon", life=dt.timedelta(seconds=60))
+    soon, expiring = made(view, name="soon")
     assert Client().get(feed(expiring)).status_code == 200
     FeedKey.objects.filter(pk=soon.pk).update(expires_at=clock.now())
     assert Client().get(feed(expiring)).status_code == 401
@@ -260,8 +259,8 @@ def test_feed_key_is_random_stored_as_digest_and_matched_whole() -> None:
     [
         ({"name": ""}, "/name"),
         ({"name": "a\nb\0"}, "/name"),
-        ({"life": dt.timedelta(0)}, "/expires_days"),
-        ({"life": dt.timedelta(days=3651)}, "/expires_days"),
+        ({"expires_days": 0}, "/expires_days"),
+        ({"expires_days": 3651}, "/expires_days"),
     ],
 )
 def test_feed_key_is_refused_by_field(change: dict[str, Any], pointer: str) -> None:
@@ -385,7 +384,7 @@ def test_feed_key_is_in_no_log_line_when_a_feed_is_refused_or_fails(
         raise RuntimeError(f"cannot note {feed(text)}")
 
     with monkeypatch.context() as patch:
-        patch.setattr("backend.rankings.api.feeds.feed_key_used", broken)
+        patch.setattr("backend.rankings.api.feeds.key_mark_used", broken)
         assert Client(raise_request_exception=False).get(feed(text)).status_code == 500
     feed_key_revoke(key=key, actor="ada")
     Client().get(feed(text))

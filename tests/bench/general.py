@@ -11,10 +11,8 @@ import csv
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -25,32 +23,19 @@ from typing import Any
 from backend.domain.metrics.general_performance import CRYPTO, general_performance
 from backend.domain.parsing import general
 from launcher.loopback import free_port
-from launcher.paths import HOST_TOOLS
-from workers.remote.probes import build
+from tests.bench._probes import PATH, probe_directory, probe_output
 
 RUNS, REPEATS = 5, 3
 REDIS_S, ALGORITHM_S = 2, 1
 BLOCK_BYTES = 16384
 KEYS = 6_000_000
-PATH = f"{os.environ['PATH']}:{HOST_TOOLS}"
 TABLE_RATE = re.compile(r"([0-9.]+)k")
 Parts = dict[str, dict[str, float]]
 
 
 def by_probe(folder: Path) -> Parts:
     """The figures of one repeat as on a target."""
-    words = ["sh", str(folder / "general.sh"), str(REDIS_S), str(ALGORITHM_S)]
-    done = subprocess.run(
-        words,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        timeout=300,
-        env={"PATH": PATH, "RUNNER_SHELL": "sh"},
-    )
-    if done.returncode:
-        raise SystemExit(f"general.sh ended with {done.returncode}: {done.stdout[-300:]}")
-    _, *samples = general.parse(done.stdout)
+    _, *samples = general.parse(probe_output(folder, "general.sh", REDIS_S, ALGORITHM_S))
     rates = {sample.variant.removesuffix(f",{BLOCK_BYTES}").lower(): sample for sample in samples}
     return {
         "redis": {name: rates[name].value for name in ("p1", "p16")},
@@ -130,15 +115,9 @@ def ratios(probe: Parts, hand: Parts) -> Mapping[str, float]:
 
 
 def main() -> None:
-    bundle = build.binaries(build.host_arch())
     load, runs = [os.getloadavg()[0]], []
     pairs: list[Mapping[str, float]] = []
-    with tempfile.TemporaryDirectory(prefix="rackrate-bench-") as name:
-        folder = Path(name)
-        (folder / "bin").mkdir()
-        for title, script in bundle.scripts.items():
-            shutil.copy(script.path, folder / title)
-        shutil.copy(bundle.binaries["observe"].path, folder / "bin/observe")
+    with probe_directory() as folder:
         for _ in range(RUNS):
             values = []
             for _ in range(REPEATS):

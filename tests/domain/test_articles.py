@@ -11,8 +11,9 @@ from backend.domain import cmips
 from backend.domain.facts import JOBS, PARTS, SERVERS, Fact
 from backend.domain.parsing import stated
 from backend.domain.pricing import price_per_period
-from backend.domain.storage import PRESETS, aggregate
+from backend.domain.storage.presets import PRESETS
 from backend.providers.registry import PROVIDERS, provider
+from tests.domain.storage_documents import segment
 from tests.domain.test_cmips import published_rows
 
 ROOT = Path(__file__).parents[2]
@@ -122,7 +123,7 @@ def test_desktop_processor_scores_more_than_both() -> None:
 def test_twenty_gigabit_fibre_is_a_kind_of_link() -> None:
     # 2 × 20 × 10⁹ / 8
     speed = PRESETS["20_gigabit"].bytes_per_s
-    assert aggregate(speed, 2, "bond").total_bytes_per_s == 5_000_000_000
+    assert segment(speed, 2, "bond").total_bytes_per_s == 5_000_000_000
 
 
 def test_cup_of_a_monthly_price_depends_on_the_month() -> None:

@@ -1,15 +1,16 @@
 """The document of shared links: the worked shares, and every fault by its pointer."""
 
 import copy
+import json
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from backend.domain.contention_document import ContentionDocument, contention
 from backend.domain.documents.model import json_schema
-from backend.domain.errors import InvalidDocument
+from backend.domain.storage.links import ContentionDocument, ContentionResult
+from tests.domain.storage_documents import contention, faults
 
 NAS: dict[str, Any] = {
     "schema": 1,
@@ -20,12 +21,6 @@ NAS: dict[str, Any] = {
     ],
     "transfer_bytes": 1_000_000_000,
 }
-
-
-def faults(document: object) -> dict[str, str]:
-    with pytest.raises(InvalidDocument) as refused:
-        contention(document)
-    return dict(refused.value.errors)
 
 
 def test_ten_greedy_flows_get_what_seventy_small_ones_leave() -> None:
@@ -80,22 +75,36 @@ def test_fault_names_its_field(pointer: str, value: Any) -> None:
     for place in places:
         at = at[int(place)] if isinstance(at, list) else at[place]
     at[int(last) if isinstance(at, list) else last] = value
-    assert pointer in faults(document)
+    assert pointer in faults(contention, document)
 
 
 def test_every_fault_is_listed_at_once() -> None:
-    assert list(faults({"schema": 3, "links": [7], "flows": 3})) == [
+    assert list(faults(contention, {"schema": 3, "links": [7], "flows": 3})) == [
         "/flows",
         "/links/0",
         "/schema",
     ]
-    assert faults("no object")[""] == "an object is needed"
+    assert faults(contention, "no object")[""] == "an object is needed"
 
 
 def test_more_links_and_flows_than_can_be_calculated_are_refused() -> None:
     links = [{"name": f"l{n}", "capacity_bytes_per_s": 1} for n in range(600)]
     flows = [{"name": "f", "path": ["l1"]} for _ in range(600)]
-    assert "too many" in faults({"schema": 1, "links": links, "flows": flows})["/flows"]
+    assert "too many" in faults(contention, {"schema": 1, "links": links, "flows": flows})["/flows"]
+
+
+def test_answer_fits_its_schema() -> None:
+    schema = json_schema(ContentionResult)
+    Draft202012Validator(schema).validate(contention(NAS))
+    assert "title" not in json.dumps(schema)
+    assert schema["properties"]["flows"]["items"]["required"] == [
+        "name", "rate_bytes_per_s", "bottleneck", "transfer_s",
+    ]  # fmt: skip
+
+
+def test_link_name_is_one_fault_when_it_occurs_twice() -> None:
+    twice = {**NAS, "links": [*NAS["links"], *NAS["links"]]}
+    assert faults(contention, twice) == {"/links/1/name": "'nas' occurs twice"}
 
 
 def test_schema_takes_the_document_and_refuses_what_is_unknown() -> None:

@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.domain.errors import InvalidValue
-from backend.domain.metrics.general_performance import CRYPTO, REDIS, WEB, general_performance
+from backend.domain.metrics.general_performance import (
+    CRYPTO,
+    REDIS,
+    WEB,
+    general_performance,
+    general_performance_with_web,
+)
 
 RATIOS = st.floats(min_value=0.01, max_value=100)
 
@@ -16,15 +22,16 @@ def times(reference, ratio):
 
 def test_general_performance_is_one_for_the_reference_itself():
     assert general_performance(CRYPTO, REDIS) == pytest.approx(1)
-    assert general_performance(CRYPTO, REDIS, WEB) == pytest.approx(1)
+    assert general_performance_with_web(1, WEB) == pytest.approx(1)
 
 
 @given(RATIOS, RATIOS, RATIOS)
 def test_general_performance_weighs_families_alike(crypto, redis, web):
     """Eleven ciphers count as much as two pipelines: the mean is over families."""
     families = times(CRYPTO, crypto), times(REDIS, redis)
-    assert general_performance(*families) == pytest.approx(math.sqrt(crypto * redis))
-    assert general_performance(*families, times(WEB, web)) == pytest.approx(
+    general = general_performance(*families)
+    assert general == pytest.approx(math.sqrt(crypto * redis))
+    assert general_performance_with_web(general, times(WEB, web)) == pytest.approx(
         (crypto * redis * web) ** (1 / 3)
     )
 
@@ -46,3 +53,8 @@ def test_general_performance_is_refused_when_a_part_is_missing(value):
     with pytest.raises(InvalidValue, match="p16") as caught:
         general_performance(CRYPTO, redis)
     assert caught.value.field == "general_performance"
+
+
+def test_general_performance_with_web_is_refused_without_a_size_of_file():
+    with pytest.raises(InvalidValue, match="1k"):
+        general_performance_with_web(1, {"64k": WEB["64k"]})

@@ -5,6 +5,7 @@ The addresses are those set aside for benchmarks of networks (198.18.0.0/15).
 """
 
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -42,7 +43,7 @@ class Refused(Exception):
 def _run(*command: str) -> None:
     try:
         subprocess.run(command, check=True, capture_output=True, text=True)
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):
         raise Refused(f"{command[0]} is not installed") from None
     except subprocess.CalledProcessError as error:
         raise Refused(f"{' '.join(command)}: {error.stderr.strip()}") from None
@@ -128,7 +129,7 @@ def network() -> Iterator[Network]:
 @contextmanager
 def shaped_hosts(directory: Path, count: int) -> Iterator[list[ShapedHost]]:
     """So many hosts on one bridge, both ends of each link shaped to 1 Gbit/s. Raises Refused."""
-    if not Path(SSHD).exists():
+    if shutil.which(SSHD) is None:
         raise Refused("no sshd is installed")
     with ExitStack() as undo:
         bridged = undo.enter_context(network())

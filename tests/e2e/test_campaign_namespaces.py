@@ -52,7 +52,7 @@ TINY: dict[str, Any] = {
 NEEDED_TOOLS = {
     "fio": "fio",
     "fio_matrix": "fio",
-    "general": "redis-benchmark",
+    "general": "openssl redis-benchmark",
     "network": "iperf3",
     "openssl": "openssl",
     "stress_ng": "stress-ng",

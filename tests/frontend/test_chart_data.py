@@ -20,7 +20,7 @@ from backend.rankings.selectors.query import Filter
 from backend.rankings.selectors.ranking import Ranking
 from backend.web.compare import page as compare
 from backend.web.frontier import page as frontier
-from backend.web.reports.lines import report_chart, report_lines, report_units
+from backend.web.reports.ranked import RankedReport
 from backend.web.shared import charts, figures
 from backend.web.shared.basis import basis_words, picture
 from tests.frontend.ranking_rows import ranking_row
@@ -353,14 +353,20 @@ def frozen(slug, score, price, rank, **given):
         "rank_high": rank, "score": score, "score_ci95_low": 0.9 * score,
         "score_ci95_high": 1.1 * score, "price": price, "period": "hour",
         "value_per_cost": value, "value_per_cost_ci95_low": None,
-        "value_per_cost_ci95_high": None, "result_url": None, **given,
+        "value_per_cost_ci95_high": None, "result_url": None, "licence": None, **given,
     }  # fmt: skip
 
 
 def report(*rows, **basis):
-    known = {"unit": "bytes/s", "better": "higher", "term": "on_demand", "currency": "EUR",
-             "period": "hour"}  # fmt: skip
-    return {"basis": {**known, **basis}, "rows": rows, "count": len(rows)}
+    known = {
+        "metric": "memory_bandwidth_bytes_per_s",
+        "unit": "bytes/s",
+        "better": "higher",
+        "term": "on_demand",
+        "currency": "EUR",
+        "period": "hour",
+    }
+    return RankedReport({"basis": {**known, **basis}, "rows": rows, "count": len(rows), "top": 10})
 
 
 def test_frozen_rows_read_as_on_the_day_with_their_intervals():
@@ -368,14 +374,14 @@ def test_frozen_rows_read_as_on_the_day_with_their_intervals():
         "m5", 20e9, "0.5", 2, rank_low=1, rank_high=3,
         value_per_cost_ci95_low=36e9, value_per_cost_ci95_high=44e9,
     )  # fmt: skip
-    document = report(row, frozen("free", 10e9, None, None))
-    line, unpriced = report_lines(document)
+    frozen_report = report(row, frozen("free", 10e9, None, None))
+    line, unpriced = frozen_report.lines
     assert (line.rank, line.price) == ("2 (1–3)", "0.5000")
     assert (line.score, line.score_interval) == ("20.00", "18.00 – 22.00")
     assert (line.value, line.value_interval) == ("40.00", "36.00 – 44.00")
     assert (unpriced.rank, unpriced.price, unpriced.value) == ("", "", "")
     assert unpriced.value_interval == ""
-    assert report_units(document) == {
+    assert frozen_report.units == {
         "score": "GB/s", "price": "EUR/hour", "value": "GB/s per EUR/hour",
     }  # fmt: skip
 
@@ -383,22 +389,22 @@ def test_frozen_rows_read_as_on_the_day_with_their_intervals():
 def test_value_of_a_latency_is_the_inverse_in_the_unit_that_is_shown():
     # 2 ms at 0.5 EUR: 1 / (2 ms × 0.5 EUR) = 1; stored as 1 / (2e6 ns × 0.5) = 1e-6.
     row = frozen("m5", 2e6, "0.5", 1, metric="fsync_p99_ns", value_per_cost=1e-6)
-    document = report(row, unit="ns", better="lower")
-    (line,) = report_lines(document)
+    frozen_report = report(row, unit="ns", better="lower")
+    (line,) = frozen_report.lines
     assert (line.score, line.value) == ("2.000", "1.000")
-    assert report_units(document)["value"] == "1 / (ms × EUR/hour)"
+    assert frozen_report.units["value"] == "1 / (ms × EUR/hour)"
 
 
 def test_purchase_is_counted_without_a_period():
-    assert report_units(report(term="purchase"))["price"] == "EUR"
+    assert report(term="purchase").units["price"] == "EUR"
 
 
 def test_report_draws_the_ranked_rows_best_first():
     rows = [frozen("b", 10e9, "1", 2), frozen("a", 20e9, "1", 1), frozen("c", 5e9, None, None)]
-    chart = report_chart(report(*rows))
+    chart = report(*rows).chart
     assert chart is not None
     assert [(bar["label"], bar["value"]) for bar in chart["bars"]] == [
         ("a · eu-west-1", 20.0), ("b · eu-west-1", 10.0),
     ]  # fmt: skip
     assert "the best 2 of 3 offers" in chart["summary"]
-    assert report_chart(report(rows[2])) is None
+    assert report(rows[2]).chart is None

@@ -234,7 +234,7 @@ def test_evidence_of_a_run_leads_to_its_page(client):
 
 
 def test_damaged_archive_is_refused_beside_its_field(analyst, offer):
-    upload = SimpleUploadedFile("run.tar.gz", b"\x1f\x8b no archive")
+    upload = SimpleUploadedFile("run.json.gz", b"\x1f\x8b no archive")
     text = text_of(analyst.post("/import/run/", {"run_offer": "own-rack", "archive": upload}))
     assert re.search(r'id="archive_error">[^<]+<', text)
     assert not Run.objects.exists()
@@ -246,7 +246,7 @@ def test_archive_of_a_run_is_taken_in_once(analyst, offer):
     gone(run)
 
     def sent(slug: str):
-        upload = SimpleUploadedFile("run.tar.gz", content)
+        upload = SimpleUploadedFile("run.json", content)
         return analyst.post("/import/run/", {"run_offer": slug, "archive": upload})
 
     assert "No offer is called" in text_of(sent("nobody"))

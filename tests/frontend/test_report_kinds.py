@@ -86,6 +86,7 @@ def test_scenario_freezes_into_a_report_that_outlives_it(analyst: Client) -> Non
     for text in (page(analyst, "/reports/hybrid/"), paper(analyst, "hybrid")):
         for shown in ("We take it.", "1,320", "hybrid, burst 0.4 USD/hour", "unit-hours"):
             assert shown in text
+    assert f'href="/scenarios/{STARTUP}/"' in page(analyst, "/reports/hybrid/")
 
 
 def test_refused_report_leaves_the_scenario_open(analyst: Client) -> None:
@@ -105,6 +106,7 @@ def test_cost_model_freezes_with_its_assumptions(analyst: Client) -> None:
         for shown in ("One server costs", "2 × server at 8,000 EUR", "37signals", "In all"):
             assert shown in text
         assert str(model.cost["price_per_month"]) not in text
+    assert f'href="/hardware/{model.pk}/"' in page(analyst, "/reports/our-rack/")
 
 
 def test_one_list_has_everything_that_was_frozen(

@@ -27,7 +27,7 @@ USERS = {
     "busybox": (PROBES, "tests/workers/test_pipeline.py", "tests/hosts/test_odd_hosts.py"),
     "ip": ("tests/probes/test_observe_probe.py", "tests/e2e/test_campaign_namespaces.py"),
     "sshd": ("tests/workers/test_host_keys.py", "tests/workers/test_host_authorities.py", "tests/hosts"),
-    "ssh-agent": ("tests/workers/test_ssh_agent.py",),
+    "ssh-agent": ("tests/workers/test_ssh_agent.py", "tests/workers/test_host_keys.py"),
     "losetup": ("tests/probes/test_local_disk.py", "tests/probes/test_storage_layers.py"),
     "chrt": ("tests/probes/test_inventory_script.py",),
 }  # fmt: skip

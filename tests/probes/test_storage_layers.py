@@ -16,6 +16,7 @@ MIB = 2**20
 
 
 def _as_root(*words):
+    needs(words[0])
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True)
     if done.returncode:
         pytest.skip(f"this machine does not allow {words[0]}: {done.stderr.strip()[:100]}")
@@ -71,6 +72,7 @@ class Layers:
         return self._mounted(device)
 
     def map_codes(self, device):
+        needs("dmsetup")
         sectors = _as_root("blockdev", "--getsz", device)
         name = f"rackrate-test-{self.path.name[-20:]}".replace("_", "-")
         done = subprocess.run(

@@ -107,6 +107,45 @@ def test_disk_figures_name_the_volume_that_was_rented(provider, machine_type, sh
     )
 
 
+def general_and_web(threads=2):
+    """A repeat of general and of both sizes of files, as recorded."""
+    texts = {
+        "general-all": "general-openssl-3.0.19-redis-7.0.15",
+        "web-64k": "web-nginx-1.22.1-wrk-4.1.0-64k",
+        "web-1k": "web-nginx-1.22.1-wrk-4.1.0-1k",
+    }
+    for n, (series, name) in enumerate(texts.items(), start=1):
+        text = (FIXTURES / f"{name}.txt").read_text()
+        if n > 1:
+            text = text.replace("threads 2\n", f"threads {threads}\n")
+        yield repeat(n, f"{series}-0", text.encode())
+
+
+def test_general_performance_with_web_is_stored_once_all_parts_are():
+    run = factories.run()
+    *first, last = general_and_web()
+    repeats_store([(run, first)])
+    assert not run.samples.filter(variant="with_web").exists()
+    repeats_store([(run, [last])])
+    repeats_store([(run, [last])])
+    sample = run.samples.get(variant="with_web")
+    # Recorded: 0.372552 × m5.large, 6,878.52 files of 64 KiB and 3,259.53 of 1 KiB a second.
+    # Web: √(6,878.52/24,641 · 3,259.53/64,606) = √(0.279149 · 0.050452) = 0.118675.
+    # All: ∛(0.372552² · 0.118675) = ∛0.0164715 = 0.254436.
+    assert sample.value == pytest.approx(0.254436, rel=1e-5)
+    assert (sample.metric, sample.unit) == ("general_performance", "× m5.large")
+    assert "other_method" in sample.flags
+    assert sample.method_version.startswith("web 1 nginx 1.22.1 by wrk 4.1.0, general 1 OpenSSL")
+    assert sample.parameters == {"threads": 2}
+
+
+def test_general_performance_with_web_ends_where_the_server_stops_growing():
+    run, largest = factories.run(), factories.run()
+    repeats_store([(run, list(general_and_web(33))), (largest, list(general_and_web(32)))])
+    assert not run.samples.filter(variant="with_web").exists()
+    assert largest.samples.filter(variant="with_web").count() == 1
+
+
 def test_cached_flag_covers_the_directory():
     """A flush of 378 ns: the reads of the same directory met memory, too, those of others did not."""
     run = factories.run()

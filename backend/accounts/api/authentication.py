@@ -19,32 +19,40 @@ from rest_framework.exceptions import (
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 
-from backend.accounts.models import ApiToken, User
+from backend.accounts.models import AccessKey, ApiToken, Scope, User
 from backend.accounts.selectors.tokens import token_in_force
 from backend.accounts.services.sign_ins import refusal_record
-from backend.accounts.services.tokens import token_mark_used
+from backend.accounts.services.tokens import key_mark_used
 
 REALM = "rackrate"
+# Characters of a token or key that lead to its row: prefix and lookup.
+NO_SECRET = 11
 CHALLENGE = f'Bearer realm="{REALM}", Basic realm="{REALM}", charset="UTF-8"'
 
 
-class TokenHolder:
-    """The caller behind a token, where Django expects a user."""
+class KeyHolder:
+    """The caller behind a key, where Django expects a user."""
 
     # Permissions ask these three of whoever calls.
     is_authenticated = True
     is_anonymous = False
     is_active = True
 
-    def __init__(self, token: ApiToken, owner: User) -> None:
-        self.token = token
-        self.owner = owner
-        self.pk = token.pk
-        self.scope = token.granted
-        self.username = f"token {token.name}"
+    def __init__(self, kind: str, key: AccessKey, scope: Scope) -> None:
+        self.pk = key.pk
+        self.scope = scope
+        self.username = f"{kind} {key.name}"
 
     def __str__(self) -> str:
         return self.username
+
+
+class TokenHolder(KeyHolder):
+    """The caller behind a token of the API, who acts for its owner."""
+
+    def __init__(self, token: ApiToken) -> None:
+        super().__init__("token", token, token.granted)
+        self.owner = token.owner
 
 
 class TokenAuthentication(BaseAuthentication):
@@ -58,12 +66,12 @@ class TokenAuthentication(BaseAuthentication):
             return None
         presented = _token_of(header)
         token = token_in_force(presented)
-        if token is None or token.owner is None:
+        if token is None:
             refuse(request, "token_refused", presented, "the token is unknown, expired or revoked")
         _check_origin(request, header)
         # After the check, so that a refused token leaves no trace of a use.
-        token_mark_used(token=token, plaintext=presented)
-        return TokenHolder(token, token.owner), token
+        key_mark_used(key=token, plaintext=presented)
+        return TokenHolder(token), token
 
     def authenticate_header(self, request: Request) -> str:
         return CHALLENGE
@@ -74,7 +82,8 @@ def refuse(request: Request, action: str, presented: str, detail: str) -> NoRetu
 
     A right one is never refused for the wrong ones of its neighbours, so it is looked at first.
     """
-    allowance = refusal_record(request=request._request, action=action, presented=presented)
+    begins = "".join(c if c.isascii() and c.isprintable() else "?" for c in presented[:NO_SECRET])
+    allowance = refusal_record(request=request._request, action=action, begins=begins)
     if allowance is not None and allowance.is_exceeded:
         raise Throttled(allowance.wait_s, detail)
     raise AuthenticationFailed(detail)

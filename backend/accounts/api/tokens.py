@@ -1,6 +1,5 @@
 """API tokens: make, list and revoke; for admins."""
 
-import datetime as dt
 from collections.abc import Mapping
 from typing import Any, ClassVar
 from uuid import UUID
@@ -13,9 +12,9 @@ from rest_framework.response import Response
 
 from backend.accounts.api.authentication import actor, person_of
 from backend.accounts.models import ApiToken, Scope
+from backend.accounts.selectors.tokens import tokens_of
 from backend.accounts.services.acting import workspace_of
-from backend.accounts.services.tokens import DEFAULT_LIFE, LONGEST_LIFE, token_create, token_revoke
-from backend.common import clock
+from backend.accounts.services.tokens import DEFAULT_DAYS, MAX_DAYS, token_create, token_revoke
 from backend.common.rest.documents import Strict, TextField
 from backend.common.rest.permissions import ADMIN
 from backend.common.rest.table import Column, ColumnType
@@ -38,9 +37,7 @@ class TokenDocument(Strict):
 
     name = TextField(max_length=100)
     scope = serializers.ChoiceField(choices=Scope.choices)
-    expires_days = serializers.IntegerField(
-        min_value=1, max_value=LONGEST_LIFE.days, default=DEFAULT_LIFE.days
-    )
+    expires_days = serializers.IntegerField(min_value=1, max_value=MAX_DAYS, default=DEFAULT_DAYS)
 
 
 class TokenMade(serializers.Serializer[Any]):
@@ -54,7 +51,7 @@ class TokenMade(serializers.Serializer[Any]):
 
 
 def _cells(token: ApiToken) -> dict[str, Any]:
-    return {**vars(token), "owner": token.owner.username if token.owner else None}
+    return {**vars(token), "owner": token.owner.username}
 
 
 class TokensView(ListView):
@@ -68,11 +65,7 @@ class TokensView(ListView):
 
     def listing(self, request: Request) -> ListAnswer:
         _, shown = self.parameters(request)
-        tokens = (
-            ApiToken.objects.filter(workspace=workspace_of(request))
-            .select_related("owner")
-            .order_by("created_at")
-        )
+        tokens = tokens_of(workspace_of(request)).order_by("created_at")
         return ListAnswer(TOKEN_COLUMNS, tokens, tokens.count(), _cells, **shown)
 
     @extend_schema(request=TokenDocument, responses={201: TokenMade})
@@ -80,14 +73,11 @@ class TokensView(ListView):
         """Make a token."""
         document = TokenDocument(data=request.data)
         document.is_valid(raise_exception=True)
-        values = document.validated_data
         token, plaintext = token_create(
             workspace=workspace_of(request),
             owner=person_of(request),
-            name=values["name"],
-            scope=values["scope"],
-            expires_at=clock.now() + dt.timedelta(days=values["expires_days"]),
             actor=actor(request),
+            **document.validated_data,
         )
         made = {"id": token.pk, "name": token.name, "scope": token.scope}
         made |= {"expires_at": token.expires_at, "token": plaintext}
@@ -102,6 +92,6 @@ class TokenView(View):
     @extend_schema(responses={204: None})
     def delete(self, request: Request, token_id: UUID) -> Response:
         """Revoke it at once."""
-        token = get_object_or_404(ApiToken, pk=token_id, workspace=workspace_of(request))
+        token = get_object_or_404(tokens_of(workspace_of(request)), pk=token_id)
         token_revoke(token=token, actor=actor(request))
         return Response(status=204)

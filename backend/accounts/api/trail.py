@@ -43,9 +43,7 @@ def _record(request: HttpRequest, action: str) -> None:
     detail: dict[str, object] = {"method": request.method, "path": _path(request)}
     if query := request.META.get("QUERY_STRING"):
         detail["query"] = mask_secrets(query)[:500]
-    audit_record(
-        workspace=workspace, actor=str(user)[:150], action=action, target=workspace, detail=detail
-    )
+    audit_record(actor=str(user)[:150], action=action, target=workspace, detail=detail)
 
 
 def _path(request: HttpRequest) -> str:

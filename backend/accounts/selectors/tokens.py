@@ -1,17 +1,18 @@
-"""API tokens by what callers present."""
+"""API tokens and other keys by what callers present."""
 
 import hashlib
 import hmac
+from typing import TypeVar
 
 from django.conf import settings
 from django.db.models import QuerySet
 
-from backend.accounts.models import ApiToken, Scope, User, Workspace
-from backend.common import clock
+from backend.accounts.models import AccessKey, ApiToken, Scope, User, Workspace
 
 TOKEN_PREFIX = "rr_"  # noqa: S105  (a prefix, no secret)
 LOOKUP_LENGTH = 8
 NO_DIGEST = bytes(32)
+Key = TypeVar("Key", bound=AccessKey)
 
 
 def token_digest(plaintext: str) -> bytes:
@@ -37,38 +38,41 @@ def is_digest_of(stored: bytes, plaintext: str) -> bool:
 
 def tokens_of(workspace: Workspace) -> QuerySet[ApiToken]:
     """Every token that was ever made there, the newest first."""
-    return ApiToken.objects.filter(workspace=workspace).order_by("-created_at")
+    tokens = ApiToken.objects.filter(workspace=workspace)
+    return tokens.select_related("owner").order_by("-created_at")
 
 
-def token_in_force(plaintext: str) -> ApiToken | None:
-    """The token in force that this text is, with its workspace; None for every other text.
+def key_of_text(keys: QuerySet[Key], prefix: str, plaintext: str) -> Key | None:
+    """The key that this text is, neither revoked nor expired; None for every other text.
 
     The digests are compared in constant time, also when the lookup part is unknown.
     """
-    token = None
+    key = None
     # PostgreSQL refuses NUL in text: a header that anybody can send would be a fault of the server.
-    if plaintext.startswith(TOKEN_PREFIX) and "\0" not in plaintext:
-        lookup = plaintext[len(TOKEN_PREFIX) :][:LOOKUP_LENGTH]
-        rows = ApiToken.objects.select_related("workspace", "owner").filter(lookup=lookup)
+    if plaintext.startswith(prefix) and "\0" not in plaintext:
+        lookup = plaintext[len(prefix) :][:LOOKUP_LENGTH]
         # One at most: `first` would have it sorted, which takes a fifth of all this.
-        token = next(iter(rows), None)
-    is_right = is_digest_of(bytes(token.digest) if token else NO_DIGEST, plaintext)
-    if token is None or not is_right:
-        return None
-    if token.revoked_at is not None or token.expires_at <= clock.now():
-        return None
+        key = next(iter(keys.filter(lookup=lookup)), None)
+    is_right = is_digest_of(bytes(key.digest) if key else NO_DIGEST, plaintext)
+    return key if key is not None and is_right and key.is_current else None
+
+
+def token_in_force(plaintext: str) -> ApiToken | None:
+    """The token in force that this text is, with its workspace; None for every other text."""
+    tokens = ApiToken.objects.select_related("workspace", "owner")
+    token = key_of_text(tokens, TOKEN_PREFIX, plaintext)
     # It ends with its owner: disabled, or no longer a member of the workspace.
-    most = scope_of(token.owner, token.workspace)
-    if most is None:
+    most = scope_of(token.owner, token.workspace) if token else None
+    if token is None or most is None:
         return None
     scope = Scope(token.scope)
     token.granted = scope if most.includes(scope) else most
     return token
 
 
-def scope_of(owner: User | None, workspace: Workspace) -> Scope | None:
+def scope_of(owner: User, workspace: Workspace) -> Scope | None:
     """Scope of an active person in a workspace; None for one who is no member."""
-    if owner is None or not owner.is_active:
+    if not owner.is_active:
         return None
     if owner.is_superuser:
         return Scope.ADMIN

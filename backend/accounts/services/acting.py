@@ -12,7 +12,11 @@ from django.utils.functional import SimpleLazyObject
 
 from backend.accounts.models import ApiToken, User, Workspace
 from backend.accounts.services.sessions import session_is_over
-from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, default_workspace
+from backend.accounts.services.workspaces import (
+    DEFAULT_WORKSPACE,
+    default_workspace,
+    home_workspace,
+)
 
 SIGN_IN_BACKEND = "backend.accounts.services.acting.MembersBackend"
 KEPT = "_workspace"
@@ -87,4 +91,4 @@ def _workspace_of_person(user: object) -> Workspace:
         chosen = Workspace.objects.filter(slug=user.chosen_workspace).first()
         if chosen is not None:
             return chosen
-    return user.membership.workspace if user.membership else default_workspace()
+    return home_workspace(user)

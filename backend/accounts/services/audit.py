@@ -1,13 +1,15 @@
 """The audit trail: every entry is written here, with where the request of it came from."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from django.db import models
 from django.dispatch import Signal
 
-from backend.accounts.models import AuditEntry, Workspace
+from backend.accounts.models import AuditEntry, User, Workspace
+from backend.accounts.services.workspaces import home_workspace
 from backend.common.models import Remembering
 
 # Sent with `entries`, all of one workspace and action, once they are written.
@@ -28,22 +30,31 @@ def audit_context(*, address: str, request_id: str) -> Iterator[None]:
 
 def audit_record(
     *,
-    workspace: Workspace,
     actor: str,
     action: str,
     target: models.Model,
-    detail: dict[str, object] | None = None,
+    workspace: Workspace | None = None,
+    detail: Mapping[str, object] | None = None,
     is_private: bool = False,
 ) -> AuditEntry:
     """Append who did what to which object; `detail` holds no secret.
 
-    Before and after are those of the row as it was read and as it is now, where its model is
-    Remembering; not of something private, since others read the trail.
+    Where no workspace is named it is the one that owns the object, of a person the one that they
+    act in. Before and after are those of the row as it was read and as it is now, where its model
+    is Remembering; not of something private, since others read the trail.
     """
-    entry = _entry(workspace, actor, action, target, detail, is_private=is_private)
-    entry.save(force_insert=True)
-    recorded.send(AuditEntry, entries=[entry])
+    entry = _entry(
+        workspace or _owner_of(target), actor, action, target, detail, is_private=is_private
+    )
+    _append([entry])
     return entry
+
+
+def _owner_of(target: Any) -> Workspace:
+    if isinstance(target, User):
+        return home_workspace(target)
+    owner: Workspace = target if isinstance(target, Workspace) else target.workspace
+    return owner
 
 
 def audit_record_all(
@@ -52,13 +63,10 @@ def audit_record_all(
     actor: str,
     action: str,
     targets: Iterable[models.Model],
-    detail: dict[str, object] | None = None,
+    detail: Mapping[str, object] | None = None,
 ) -> None:
     """The same for many objects in one statement."""
-    entries = [_entry(workspace, actor, action, target, detail) for target in targets]
-    AuditEntry.objects.bulk_create(entries)
-    if entries:
-        recorded.send(AuditEntry, entries=entries)
+    _append([_entry(workspace, actor, action, target, detail) for target in targets])
 
 
 def audit_record_changes(
@@ -74,6 +82,10 @@ def audit_record_changes(
         entry = _entry(workspace, actor, action, target, None)
         entry.before, entry.after = before, after
         entries.append(entry)
+    _append(entries)
+
+
+def _append(entries: Sequence[AuditEntry]) -> None:
     AuditEntry.objects.bulk_create(entries, batch_size=1000)
     if entries:
         recorded.send(AuditEntry, entries=entries)
@@ -84,7 +96,7 @@ def _entry(
     actor: str,
     action: str,
     target: models.Model,
-    detail: dict[str, object] | None,
+    detail: Mapping[str, object] | None,
     *,
     is_private: bool = False,
 ) -> AuditEntry:
@@ -98,7 +110,7 @@ def _entry(
         action=action,
         object_type=target._meta.model_name or "",
         object_id=str(target.pk),
-        detail=detail or {},
+        detail=dict(detail or {}),
         before=before,
         after=after,
         address=address,

@@ -95,14 +95,12 @@ def _make_user(subject: str, email: str, roles: Mapping[str, Scope]) -> User:
     if user is not None:
         return user
     try:
-        # Not as an admin: of the default workspace that would run the installation.
-        user = user_create(name=email, role="viewer", workspace=first, actor=ACTOR)
+        user = user_create(
+            name=email, email=email, scope=roles[first.slug], workspace=first, actor=ACTOR
+        )
     except InvalidValue as error:
         # The name is somebody's, who came by another way: nobody takes over an account.
         raise SignInRefused("name_taken") from error
-    user.email = email
-    user.save(update_fields=["email"])
-    Membership.objects.filter(workspace=first, user=user).update(role=roles[first.slug])
     Membership.objects.bulk_create(
         Membership(workspace=other, user=user, role=roles[other.slug]) for other in others
     )

@@ -6,13 +6,7 @@ import secrets
 
 from django.db import transaction
 
-from backend.accounts.models import (
-    Invitation,
-    Membership,
-    Scope,
-    User,
-    Workspace,
-)
+from backend.accounts.models import Invitation, Membership, Scope, User, Workspace
 from backend.accounts.selectors.people import invitations
 from backend.accounts.selectors.tokens import token_digest
 from backend.accounts.services.audit import audit_record
@@ -41,7 +35,6 @@ def workspace_create(*, slug: str, name: str, admin: User | None, actor: str) ->
         Membership.objects.create(workspace=workspace, user=admin, role=Scope.ADMIN)
         foreign_access_end(user=admin)
     audit_record(
-        workspace=workspace,
         actor=actor,
         action="workspace_create",
         target=workspace,
@@ -68,14 +61,16 @@ def invitation_create(
         digest=token_digest(secret),
         expires_at=clock.now() + INVITATION_LIFE,
     )
-    _record(invitation, workspace, actor, "invitation_create", role=scope, note=note.strip())
+    detail = {"role": scope, "note": invitation.note}
+    audit_record(actor=actor, action="invitation_create", target=invitation, detail=detail)
     return invitation, secret
 
 
 @transaction.atomic
 def invitation_withdraw(*, invitation: Invitation, actor: str) -> None:
     """Nobody joins by it any more."""
-    _record(invitation, invitation.workspace, actor, "invitation_withdraw", note=invitation.note)
+    detail = {"note": invitation.note}
+    audit_record(actor=actor, action="invitation_withdraw", target=invitation, detail=detail)
     invitation.delete()
 
 
@@ -97,23 +92,19 @@ def invitation_accept(
         return None
     workspace, scope = invitation.workspace, Scope(invitation.role)
     if user is None:
-        # Not as an admin: of the default workspace that would run the installation.
-        user = user_create(name=name, role="viewer", workspace=workspace, actor=name)
-        Membership.objects.filter(workspace=workspace, user=user).update(role=scope)
+        user = user_create(name=name, scope=scope, workspace=workspace, actor=name)
     elif Membership.objects.filter(workspace=workspace, user=user).exists():
         raise InvalidValue("/name", f"{user} is a member already")
     else:
         Membership.objects.create(workspace=workspace, user=user, role=scope)
         foreign_access_end(user=user, session_key=session_key)
     invitation.delete()
-    _record(
-        user,
-        workspace,
-        user.username,
-        "member_join",
-        name=user.username,
-        role=scope,
-        invited_by=invitation.invited_by,
+    audit_record(
+        workspace=workspace,
+        actor=user.username,
+        action="member_join",
+        target=user,
+        detail={"name": user.username, "role": scope, "invited_by": invitation.invited_by},
     )
     return user
 
@@ -130,16 +121,7 @@ def member_update(*, membership: Membership, scope: str, actor: str) -> Membersh
         _keep_an_admin(membership)
     membership.role = scope
     membership.save(update_fields=["role"])
-    user = membership.user
-    _record(
-        user,
-        membership.workspace,
-        actor,
-        "member_update",
-        name=user.username,
-        before=before,
-        after=scope,
-    )
+    _record_role(membership, actor, "member_update", before, scope)
     return membership
 
 
@@ -151,16 +133,7 @@ def member_remove(*, membership: Membership, actor: str) -> None:
     """
     if membership.role == Scope.ADMIN:
         _keep_an_admin(membership)
-    user = membership.user
-    _record(
-        user,
-        membership.workspace,
-        actor,
-        "member_remove",
-        name=user.username,
-        before=membership.role,
-        after=None,
-    )
+    _record_role(membership, actor, "member_remove", membership.role, None)
     membership.delete()
 
 
@@ -174,7 +147,13 @@ def _keep_an_admin(membership: Membership) -> None:
         raise InvalidValue("/role", f"{membership.user} is its last admin")
 
 
-def _record(
-    target: Invitation | User, workspace: Workspace, actor: str, action: str, **detail: object
+def _record_role(
+    membership: Membership, actor: str, action: str, before: str, after: str | None
 ) -> None:
-    audit_record(workspace=workspace, actor=actor, action=action, target=target, detail=detail)
+    audit_record(
+        workspace=membership.workspace,
+        actor=actor,
+        action=action,
+        target=membership.user,
+        detail={"name": membership.user.username, "before": before, "after": after},
+    )

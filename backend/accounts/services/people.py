@@ -8,15 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q
 
-from backend.accounts.models import (
-    ROLES,
-    AuditEntry,
-    Membership,
-    Scope,
-    SignInLink,
-    User,
-    Workspace,
-)
+from backend.accounts.models import AuditEntry, Membership, Scope, SignInLink, User, Workspace
 from backend.accounts.selectors.people import sessions_of, sign_in_links
 from backend.accounts.selectors.tokens import token_digest
 from backend.accounts.services.audit import audit_record
@@ -34,20 +26,23 @@ COMMAND = "command"
 
 @transaction.atomic
 def user_create(
-    *, name: str, role: str, workspace: Workspace | None = None, actor: str = COMMAND
+    *,
+    name: str,
+    scope: Scope,
+    email: str = "",
+    workspace: Workspace | None = None,
+    actor: str = COMMAND,
 ) -> User:
     """A person without a password, who signs in by a link (`sign_in_link_create`), as a member of
     a workspace.
 
-    An admin of the default workspace, which is where nothing else is said, is a superuser: runs the
+    An admin for whom no workspace is named is a superuser of the default one: runs the
     installation, manages people and reads notices in Django's own pages. Raises InvalidValue for
-    a name that is taken or no user name, and for an unknown role.
+    a name that is taken or no user name.
     """
-    if role not in ROLES:
-        raise InvalidValue("/role", f"{role!r} is not one of {', '.join(ROLES)}")
+    is_superuser = scope is Scope.ADMIN and workspace is None
     workspace = workspace or default_workspace()
-    is_superuser = ROLES[role] is Scope.ADMIN and workspace == default_workspace()
-    user = User(username=name, is_staff=is_superuser, is_superuser=is_superuser)
+    user = User(username=name, email=email, is_staff=is_superuser, is_superuser=is_superuser)
     # Nobody has to think one up, and none can be guessed: people sign in by a link.
     user.set_unusable_password()
     try:
@@ -55,13 +50,13 @@ def user_create(
     except ValidationError as error:
         raise InvalidValue("/name", " ".join(error.messages)) from error
     user.save()
-    Membership.objects.create(workspace=workspace, user=user, role=ROLES[role])
+    Membership.objects.create(workspace=workspace, user=user, role=scope)
     audit_record(
         workspace=workspace,
         actor=actor,
         action="user_create",
         target=user,
-        detail={"name": name, "role": role},
+        detail={"name": name, "role": scope.role},
     )
     return user
 
@@ -98,13 +93,11 @@ def password_set(*, user: User, password: str, is_by_link: bool = False) -> None
     """Another password, which a form has checked by the rules."""
     user.set_password(password)
     user.save(update_fields=["password"])
-    detail: dict[str, object] = {"by_link": True} if is_by_link else {}
     audit_record(
-        workspace=_home(user),
         actor=user.username,
         action="password_set",
         target=user,
-        detail=detail,
+        detail={"by_link": True} if is_by_link else {},
     )
 
 
@@ -153,7 +146,6 @@ def sign_in_link_create(*, user: User, actor: str = COMMAND) -> tuple[SignInLink
         defaults={"digest": token_digest(secret), "expires_at": clock.now() + LINK_LIFE},
     )
     audit_record(
-        workspace=_home(user),
         actor=actor,
         action="sign_in_link_create",
         target=user,
@@ -172,10 +164,5 @@ def sign_in_link_use(*, secret: str) -> User | None:
     user = link.user
     # Deleted and not marked: what is not there can be used by nobody, whatever reads the table.
     link.delete()
-    audit_record(workspace=_home(user), actor=user.username, action="sign_in_link_use", target=user)
+    audit_record(actor=user.username, action="sign_in_link_use", target=user)
     return user
-
-
-def _home(user: User) -> Workspace:
-    """The workspace whose audit trail tells of a person."""
-    return user.membership.workspace if user.membership else default_workspace()

@@ -52,9 +52,7 @@ def session_is_over(request: HttpRequest) -> bool:
     """True if nobody used it for SESSION_IDLE_S, or it is older than SESSION_LIFE_S; notes that
     it was used, every few minutes."""
     now = clock.now().timestamp()
-    # One from before these were noted begins now.
-    since = request.session.setdefault(SIGNED_IN, now)
-    seen = request.session.setdefault(SEEN, now)
+    since, seen = request.session[SIGNED_IN], request.session[SEEN]
     if now - since > settings.SESSION_LIFE_S or now - seen > settings.SESSION_IDLE_S:
         return True
     if now - seen > SEEN_NOTED_EVERY_S:
@@ -68,10 +66,10 @@ def browser_sessions(user: User, this: str | None) -> Iterator[BrowserSession]:
         kept = row.get_decoded()
         yield BrowserSession(
             name=_name(row),
-            agent=str(kept.get(AGENT, "")),
-            address=str(kept.get(ADDRESS, "")),
-            signed_in_at=_moment(kept.get(SIGNED_IN)),
-            seen_at=_moment(kept.get(SEEN)),
+            agent=kept[AGENT],
+            address=kept[ADDRESS],
+            signed_in_at=_moment(kept[SIGNED_IN]),
+            seen_at=_moment(kept[SEEN]),
             is_this=row.session_key == this,
         )
 
@@ -90,6 +88,5 @@ def _name(row: Session) -> str:
     return token_digest(row.session_key).hex()[:32]
 
 
-def _moment(stamp: object) -> dt.datetime:
-    seconds = float(stamp) if isinstance(stamp, (int, float)) else 0.0
-    return dt.datetime.fromtimestamp(seconds, dt.UTC)
+def _moment(unix_s: float) -> dt.datetime:
+    return dt.datetime.fromtimestamp(unix_s, dt.UTC)

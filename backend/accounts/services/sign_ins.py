@@ -61,43 +61,17 @@ def _on_failure(credentials: dict[str, Any], **_: Any) -> None:
     user = User.objects.filter(username=name).first()
     if user is not None:
         _record(user, "login_failed")
-        return
-    workspace = default_workspace()
-    audit_record(workspace=workspace, actor=UNKNOWN, action="login_failed", target=workspace)
+    else:
+        audit_record(actor=UNKNOWN, action="login_failed", target=default_workspace())
 
 
-def refusal_record(*, request: HttpRequest, action: str, presented: str) -> Allowance | None:
-    """Note a refused token or key by the part of it that is no secret.
+def refusal_record(*, request: HttpRequest, action: str, **detail: object) -> Allowance | None:
+    """Note a refused token, key or answer of a provider of single sign-on.
 
     Answers how many an address may still try in vain: beyond that they are neither noted nor
     looked at, so that nobody can fill the trail. None where Redis cannot count.
     """
     allowance = spend("refused", settings.THROTTLE_REFUSED, client_network(request))
     if allowance is None or not allowance.is_exceeded:
-        workspace = default_workspace()
-        audit_record(
-            workspace=workspace,
-            actor=UNKNOWN,
-            action=action,
-            target=workspace,
-            detail={"begins": _printable(presented[:11])},
-        )
+        audit_record(actor=UNKNOWN, action=action, target=default_workspace(), detail=detail)
     return allowance
-
-
-def single_sign_on_refused(*, request: HttpRequest, reason: str) -> None:
-    """Note that a provider's answer let nobody in; as seldom as other refusals."""
-    allowance = spend("refused", settings.THROTTLE_REFUSED, client_network(request))
-    if allowance is None or not allowance.is_exceeded:
-        workspace = default_workspace()
-        audit_record(
-            workspace=workspace,
-            actor=UNKNOWN,
-            action="login_failed",
-            target=workspace,
-            detail={"by": "single sign-on", "reason": reason},
-        )
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isascii() and c.isprintable() else "?" for c in text)

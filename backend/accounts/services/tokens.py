@@ -1,17 +1,18 @@
-"""Writes of API tokens."""
+"""Writes of API tokens, and of the keys that let in as they do."""
 
 import datetime as dt
 import secrets
+from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from backend.accounts.models import ApiToken, Scope, User, Workspace
+from backend.accounts.models import AccessKey, ApiToken, Scope, User, Workspace
 from backend.accounts.selectors.tokens import LOOKUP_LENGTH, TOKEN_PREFIX, token_digest
 from backend.accounts.services.audit import audit_record
 from backend.common import clock
 from backend.domain.errors import InvalidValue
 
-DEFAULT_LIFE, LONGEST_LIFE = dt.timedelta(days=90), dt.timedelta(days=365)
+DEFAULT_DAYS, MAX_DAYS = 90, 365
 # 192 random bits: at that length guessing needs no limit of attempts.
 SECRET_BYTES = 24
 USE_NOTED_EVERY = dt.timedelta(minutes=1)
@@ -24,33 +25,26 @@ def token_create(
     owner: User,
     name: str,
     scope: str,
-    expires_at: dt.datetime | None = None,
+    expires_days: int = DEFAULT_DAYS,
     actor: str = "command",
 ) -> tuple[ApiToken, str]:
-    """A new token and its text, which is shown once and never stored; 90 days by default.
+    """A new token and its text, which is shown once and never stored.
 
     It ends with its owner, and may what its owner may, at most. Raises InvalidValue for a blank or
-    used name, an unknown scope, an expiry in the past or more than a year ahead, and an owner who
-    may not sign in.
+    used name, an unknown scope, no days or more than a year, and an owner who may not sign in.
     """
-    now = clock.now()
-    expires_at = expires_at or now + DEFAULT_LIFE
     if not name.strip() or len(name) > 100:
         raise InvalidValue("/name", "1 to 100 characters are needed")
     if scope not in Scope.values:
         raise InvalidValue("/scope", f"{scope!r} is not one of {', '.join(Scope.values)}")
-    if expires_at <= now:
-        raise InvalidValue("/expires_at", "the token would have expired already")
+    if not 1 <= expires_days <= MAX_DAYS:
+        raise InvalidValue("/expires_days", f"between 1 and {MAX_DAYS} days are allowed")
     taken = f"a token named {name!r} exists; revoke it first"
-    if expires_at > now + LONGEST_LIFE:
-        raise InvalidValue("/expires_at", f"{LONGEST_LIFE.days} days are the most")
     if not owner.is_active:
         raise InvalidValue("/owner", f"{owner} is not active")
     if ApiToken.objects.filter(workspace=workspace, name=name, revoked_at=None).exists():
         raise InvalidValue("/name", taken)
-    # The part by which the row is found is stored in the clear; of the rest only a keyed digest.
-    lookup = secrets.token_hex(LOOKUP_LENGTH // 2)
-    plaintext = f"{TOKEN_PREFIX}{lookup}{secrets.token_hex(SECRET_BYTES)}"
+    plaintext, kept = key_secret(TOKEN_PREFIX)
     try:
         # A savepoint: after the refusal the outer transaction must still be usable.
         with transaction.atomic():
@@ -58,15 +52,13 @@ def token_create(
                 workspace=workspace,
                 owner=owner,
                 name=name,
-                lookup=lookup,
-                digest=token_digest(plaintext),
                 scope=scope,
-                expires_at=expires_at,
+                expires_at=clock.now() + dt.timedelta(days=expires_days),
+                **kept,
             )
     except IntegrityError:
         raise InvalidValue("/name", taken) from None
     audit_record(
-        workspace=workspace,
         actor=actor,
         action="token_create",
         target=token,
@@ -81,20 +73,21 @@ def token_revoke(*, token: ApiToken, actor: str = "command") -> ApiToken:
     if token.revoked_at is None:
         token.revoked_at = clock.now()
         token.save(update_fields=["revoked_at"])
-        audit_record(
-            workspace=token.workspace,
-            actor=actor,
-            action="token_revoke",
-            target=token,
-            detail={"name": token.name},
-        )
+        audit_record(actor=actor, action="token_revoke", target=token, detail={"name": token.name})
     return token
 
 
-def token_mark_used(*, token: ApiToken, plaintext: str) -> None:
-    """Note the use of a token, at most once a minute; its digest is of the present pepper then."""
+def key_secret(prefix: str) -> tuple[str, dict[str, Any]]:
+    """Text of a new key, and what its row keeps of it: only the part to find it by is in the clear."""
+    lookup = secrets.token_hex(LOOKUP_LENGTH // 2)
+    plaintext = f"{prefix}{lookup}{secrets.token_hex(SECRET_BYTES)}"
+    return plaintext, {"lookup": lookup, "digest": token_digest(plaintext)}
+
+
+def key_mark_used(*, key: AccessKey, plaintext: str) -> None:
+    """Note the use of a key, at most once a minute; its digest is of the present pepper then."""
     now = clock.now()
-    if token.last_used_at is None or token.last_used_at <= now - USE_NOTED_EVERY:
+    if key.last_used_at is None or key.last_used_at <= now - USE_NOTED_EVERY:
         # One write a minute: a script that reads in a loop would else write as often.
-        digest = token_digest(plaintext)
-        ApiToken.objects.filter(pk=token.pk).update(last_used_at=now, digest=digest)
+        rows = type(key)._default_manager.filter(pk=key.pk)
+        rows.update(last_used_at=now, digest=token_digest(plaintext))

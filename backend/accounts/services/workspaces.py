@@ -4,7 +4,7 @@ from typing import Protocol
 
 from django.core.exceptions import PermissionDenied
 
-from backend.accounts.models import Workspace
+from backend.accounts.models import User, Workspace
 from backend.domain.errors import InvalidValue
 
 DEFAULT_WORKSPACE = "default"
@@ -19,18 +19,6 @@ class Owned(Protocol):
         ...
 
 
-class Shared:
-    """Stands for rows that belong to no workspace, before there is one."""
-
-    owner: Workspace | None = None
-
-    def __str__(self) -> str:
-        return "it"
-
-
-SHARED = Shared()
-
-
 class NotOwned(PermissionDenied):
     """The row is shared with this workspace and written by another one (403)."""
 
@@ -38,6 +26,11 @@ class NotOwned(PermissionDenied):
 def default_workspace() -> Workspace:
     """The one workspace there is until there are more; made on first use."""
     return Workspace.objects.get_or_create(slug=DEFAULT_WORKSPACE, defaults={"name": "Default"})[0]
+
+
+def home_workspace(user: User) -> Workspace:
+    """The workspace whose audit trail tells of a person."""
+    return user.membership.workspace if user.membership else default_workspace()
 
 
 def workspace_named(slug: str) -> Workspace:
@@ -50,19 +43,20 @@ def workspace_named(slug: str) -> Workspace:
     return workspace
 
 
-def owner_of(row: Owned) -> Workspace:
-    """The workspace that writes it: what all share is written by the default one."""
-    return row.owner or default_workspace()
+def owner_of(row: Owned | None) -> Workspace:
+    """The workspace that writes it: what all share, also before there is a row of it, is written by
+    the default one."""
+    return (row and row.owner) or default_workspace()
 
 
-def may_write(workspace: Workspace, row: Owned) -> bool:
+def may_write(workspace: Workspace, row: Owned | None) -> bool:
     """True if this workspace may write this row: its owner may, and nobody else."""
     return owner_of(row).pk == workspace.pk
 
 
-def demand_owner(workspace: Workspace, row: Owned) -> None:
+def demand_owner(workspace: Workspace, row: Owned | None) -> None:
     """Raises NotOwned for a workspace that only sees the row."""
     if not may_write(workspace, row):
         raise NotOwned(
-            f"{row} is shared; only the workspace {owner_of(row).name} changes it or adds to it"
+            f"{row or 'it'} is shared; only the workspace {owner_of(row).name} changes it or adds to it"
         )

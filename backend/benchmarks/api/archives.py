@@ -19,8 +19,6 @@ from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.api.results import visible_offer
 from backend.benchmarks.selectors.archive import (
-    CONTENT_TYPES,
-    TAR_GZ,
     AddressesInOutputs,
     RunNotFinished,
     archive_name,
@@ -29,13 +27,15 @@ from backend.benchmarks.selectors.archive import (
 from backend.benchmarks.selectors.evidence import EvidenceDamaged, TextDeleted
 from backend.benchmarks.selectors.runs import runs_visible
 from backend.benchmarks.services.archive_import import run_import
-from backend.benchmarks.services.archive_members import MAX_PACKED_BYTES
+from backend.benchmarks.services.archive_reading import MAX_PACKED_BYTES
 from backend.benchmarks.services.imports import AlreadyImported
 from backend.common.rest.documents import Problem
 from backend.common.rest.permissions import WRITE
 from backend.common.rest.problem import Conflict
 from backend.common.rest.views import View
 from backend.domain.errors import InvalidValue
+
+JSON = "application/json"
 
 
 class FileParser(BaseParser):
@@ -65,22 +65,17 @@ class ImportedRun(serializers.Serializer[Any]):
 
 
 class RunArchiveView(View):
-    """Everything of a finished run as one file, with checksums."""
+    """Everything of a finished run as one document, with checksums."""
 
-    @extend_schema(
-        responses={
-            **{(200, kind): OpenApiTypes.BINARY for kind in CONTENT_TYPES.values()},
-            409: Problem,
-        }
-    )
-    def get(self, request: Request, run_id: UUID, kind: str = TAR_GZ) -> HttpResponseBase:
-        """All of a run as a file; the same run gives the same bytes; 409 while it is not finished
-        or once texts of it were too old to be kept."""
+    @extend_schema(responses={(200, JSON): OpenApiTypes.OBJECT, 409: Problem})
+    def get(self, request: Request, run_id: UUID) -> HttpResponseBase:
+        """All of a run as a file of JSON; the same run gives the same bytes; 409 while it is not
+        finished or once texts of it were too old to be kept."""
         runs = runs_visible(workspace_of(request)).select_related("peer", "offer__region")
         run = get_object_or_404(runs, pk=run_id)
         try:
             is_known = request.user.is_authenticated
-            content = run_archive(run, kind, is_for_strangers=not is_known)
+            content = run_archive(run, is_for_strangers=not is_known)
         except AddressesInOutputs as error:
             raise NotAuthenticated(str(error)) from error
         except (RunNotFinished, TextDeleted) as error:
@@ -88,12 +83,9 @@ class RunArchiveView(View):
         except EvidenceDamaged as error:
             # A fault of ours: nothing that the caller sent can mend it.
             raise APIException(str(error)) from error
-        disposition = f'attachment; filename="{archive_name(run, kind)}"'
-        return HttpResponse(
-            content,
-            content_type=CONTENT_TYPES[kind],
-            headers={"Content-Disposition": disposition},
-        )
+        disposition = f'attachment; filename="{archive_name(run)}"'
+        headers = {"Content-Disposition": disposition}
+        return HttpResponse(content, content_type=JSON, headers=headers)
 
 
 class RunImportView(View):

@@ -1,7 +1,6 @@
 """Takes in the archive of a run that was measured by another Rackrate."""
 
 import gzip
-import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -12,35 +11,22 @@ from django.db import IntegrityError, transaction
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import demand_owner
-from backend.benchmarks.models import Event, Evidence, Host, Run, RunState, Sample, Source
-from backend.benchmarks.services.archive_members import ArchiveRefused
-from backend.benchmarks.services.archive_reading import (
-    ArchivedEvidence,
-    Key,
-    Taken,
-    identifier,
-    moment_of,
-    read_archive,
-    short,
-    small_object,
-    within_limit,
-    words,
-)
+from backend.benchmarks.models import Event, Evidence, Host, Run, Sample, Source
+from backend.benchmarks.services.archive_reading import CheckedRun, Key, Output, read_archive
 from backend.benchmarks.services.evidence_objects import objects_forget
 from backend.benchmarks.services.hosts import ARCHIVE_DRIVER
 from backend.benchmarks.services.imports import OUTLIER, AlreadyImported
 from backend.benchmarks.services.queue_lock import schedule_lock
-from backend.benchmarks.services.results import memory_figures_flag, sample_row
+from backend.benchmarks.services.results import memory_figures_flag, sample_row, with_web_store
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import Offer
 from backend.catalog.services.data_version import data_version_bump
 from backend.domain.errors import InvalidValue, ProbeError
 from backend.domain.parsing import ParsedSample, inventory
-from backend.domain.parsing.document import Node
 from backend.domain.repeats import flags_by_sample, output_of
+from backend.domain.run_document import ArchiveRefused, RunDocument, RunFacts, SampleEntry
 
 INVENTORY = "inventory"
-MAX_EVENTS = 10_000
 
 
 def run_import(*, workspace: Workspace, offer: Offer, content: bytes, actor: str) -> Run:
@@ -53,14 +39,15 @@ def run_import(*, workspace: Workspace, offer: Offer, content: bytes, actor: str
     """
     demand_owner(workspace, offer)
     # Checked before anything is locked: nobody waits while megabytes are unpacked and read again.
-    taken = read_archive(content)
+    checked = read_archive(content)
     try:
         with transaction.atomic():
-            return _store(workspace, offer, taken, actor)
+            return _store(workspace, offer, checked, actor)
     # The lock is of one workspace: an import into another may have stored the run meanwhile.
     except IntegrityError as error:
-        if Run.objects.filter(pk=taken.run_id).exists():
-            raise _already(taken.run_id) from error
+        run_id = checked.document.run.id
+        if Run.objects.filter(pk=run_id).exists():
+            raise _already(run_id) from error
         raise
 
 
@@ -73,7 +60,7 @@ def archived_run_delete(*, workspace: Workspace, run: Run, actor: str) -> None:
     if host.driver != ARCHIVE_DRIVER:
         raise InvalidValue("/run", "a run that was made here stays: leave its samples out")
     detail = {"offer": run.offer.slug, "host": host.name, "samples": run.samples.count()}
-    audit_record(workspace=workspace, actor=actor, action="run_delete", target=run, detail=detail)
+    audit_record(actor=actor, action="run_delete", target=run, detail=detail)
     objects_forget(run.evidence.all())
     run.delete()
     if not host.runs.exists():
@@ -86,53 +73,54 @@ def _already(run_id: UUID) -> AlreadyImported:
     return AlreadyImported(f"the run {run_id} is already here")
 
 
-def _store(workspace: Workspace, offer: Offer, taken: Taken, actor: str) -> Run:
+def _store(workspace: Workspace, offer: Offer, checked: CheckedRun, actor: str) -> Run:
     schedule_lock(workspace_id=workspace.pk)
-    if Run.objects.filter(pk=taken.run_id).exists():
-        raise _already(taken.run_id)
+    document = checked.document
+    if Run.objects.filter(pk=document.run.id).exists():
+        raise _already(document.run.id)
     try:
-        host = _host(workspace, offer, taken)
-        run = _run(workspace, offer, host, taken, actor)
-        for item in taken.items:
-            _store_item(run, item, taken.samples)
+        host = _host(workspace, offer, checked)
+        run = _run(workspace, offer, host, document.run, actor)
+        for output in checked.outputs:
+            _store_output(run, output, checked.samples)
         memory_figures_flag(run=run)
-        _store_events(run, taken.root, actor)
+        with_web_store(run=run)
     except ProbeError as error:
         raise ArchiveRefused(str(error)) from error
+    _store_events(run, document, actor)
     audit_record(
-        workspace=workspace,
         actor=actor,
         action="run_import",
         target=run,
-        detail={"offer": offer.slug, "host": host.name, "samples": len(taken.samples)},
+        detail={"offer": offer.slug, "host": host.name, "samples": len(document.samples)},
     )
     summaries_refresh()
     data_version_bump()
     return run
 
 
-def _host(workspace: Workspace, offer: Offer, taken: Taken) -> Host:
+def _host(workspace: Workspace, offer: Offer, checked: CheckedRun) -> Host:
     """The machine, once for all archives of it: it has its own spread between repeats."""
-    node = taken.root.node("host")
+    archived = checked.document.host
     # Of workspace and offer, too: their results must never mix on one host.
-    pk = uuid5(identifier(node, "id"), f"{workspace.pk} {offer.pk}")
+    pk = uuid5(archived.id, f"{workspace.pk} {offer.pk}")
     facts = next(
-        (_facts(item) for item in taken.items if item.document.text("probe") == INVENTORY), {}
+        (_facts(output) for output in checked.outputs if output.entry.probe == INVENTORY), {}
     )
     host = Host.objects.filter(pk=pk).first()
     if host is None:
         host = Host(pk=pk, workspace=workspace, offer=offer, driver=ARCHIVE_DRIVER)
-        host.name = _free_name(workspace, short(node, "name", 100))
+        host.name = _free_name(workspace, archived.name)
     # An archive without an inventory leaves what an earlier one of the machine showed.
     host.facts = facts or host.facts
     host.save()
     return host
 
 
-def _facts(item: ArchivedEvidence) -> dict[str, Any]:
-    if item.document.fields.get("exit_code") != 0 or item.document.fields.get("error"):
+def _facts(output: Output) -> dict[str, Any]:
+    if output.entry.exit_code != 0 or output.entry.error:
         return {}
-    return asdict(inventory.parse(output_of(item.raw.decode())))
+    return asdict(inventory.parse(output_of(output.raw.decode())))
 
 
 def _free_name(workspace: Workspace, original: str) -> str:
@@ -144,69 +132,46 @@ def _free_name(workspace: Workspace, original: str) -> str:
     return name
 
 
-def _run(workspace: Workspace, offer: Offer, host: Host, taken: Taken, actor: str) -> Run:
-    node = taken.root.node("run")
-    probes = node.fields.get("probes")
-    runner_s = None if node.is_null("runner_s") else node.number("runner_s")
+def _run(workspace: Workspace, offer: Offer, host: Host, archived: RunFacts, actor: str) -> Run:
     run = Run.objects.create(
-        pk=taken.run_id,
+        pk=archived.id,
         workspace=workspace,
         host=host,
         offer=offer,
-        profile=short(node, "profile", 10),
-        probes=None if probes is None else words(node, "probes"),
-        parameters=small_object(node, "parameters"),
-        state=node.text("state"),
-        outcome=node.text("state"),
-        progress_ratio=1 if node.text("state") == RunState.DONE else 0,
-        runner_s=runner_s,
-        failure_reason=short(node, "failure_reason", 20),
-        failure_detail=short(node, "failure_detail", 10_000),
+        outcome=archived.state,
+        progress_ratio=1 if archived.state == "done" else 0,
         requested_by=f"{actor} (archive)"[:150],
-        started_at=None if node.is_null("started_at") else moment_of(node, "started_at"),
-        finished_at=None if node.is_null("finished_at") else moment_of(node, "finished_at"),
+        **archived.model_dump(exclude={"id", "created_at"}),
     )
     # Set by the model itself when it is made.
-    run.created_at = moment_of(node, "created_at")
+    run.created_at = archived.created_at
     run.save(update_fields=["created_at"])
     return run
 
 
-def _store_item(run: Run, item: ArchivedEvidence, sample_nodes: Mapping[Key, Node]) -> None:
-    document = item.document
-    exit_code = None if document.is_null("exit_code") else within_limit(document, "exit_code")
+def _store_output(run: Run, output: Output, stated: Mapping[Key, SampleEntry]) -> None:
+    entry = output.entry
     evidence = Evidence.objects.create(
         run=run,
-        n=item.n,
-        probe=short(document, "probe", 20),
-        variant=short(document, "variant", 40),
-        repeat=item.repeat,
-        command=short(document, "command", 10_000),
-        tool_version=short(document, "tool_version", 100),
-        conditions=small_object(document, "conditions"),
-        series=item.series,
-        exit_code=exit_code,
-        error=short(document, "error", 10_000),
-        raw_gzip=gzip.compress(item.raw, mtime=0),
-        size_bytes=len(item.raw),
-        sha256=hashlib.sha256(item.raw).hexdigest(),
+        raw_gzip=gzip.compress(output.raw, mtime=0),
+        size_bytes=len(output.raw),
+        **entry.model_dump(exclude={"text", "base64"}),
     )
     Sample.objects.bulk_create(
         [
-            _sample(run, evidence, item, sample, sample_nodes[key])
-            for sample in item.samples
-            if (key := (sample.metric, sample.variant, item.repeat)) in sample_nodes
+            _sample(run, evidence, output, sample, stated[key])
+            for sample in output.samples
+            if (key := (sample.metric, sample.variant, entry.repeat)) in stated
         ],
         ignore_conflicts=True,
     )
 
 
 def _sample(
-    run: Run, evidence: Evidence, item: ArchivedEvidence, sample: ParsedSample, node: Node
+    run: Run, evidence: Evidence, output: Output, sample: ParsedSample, stated: SampleEntry
 ) -> Sample:
     """Its flags are what the evidence gives today: the archive may be of an older version."""
-    stated = words(node, "flags")
-    flags = flags_by_sample(evidence.probe, item.samples, evidence.conditions, stated)
+    flags = flags_by_sample(evidence.probe, output.samples, evidence.conditions, stated.flags)
     return sample_row(
         evidence,
         sample,
@@ -215,32 +180,26 @@ def _sample(
         run=run,
         flags=[
             *flags[sample.metric, sample.variant],
-            *(flag for flag in stated if flag == OUTLIER),
+            *(flag for flag in stated.flags if flag == OUTLIER),
         ],
         source=Source.IMPORTED,
-        method_version=short(node, "method_version", 80),
-        measured_at=moment_of(node, "measured_at"),
-        excluded_reason=short(node, "excluded_reason", 300),
+        method_version=stated.method_version,
+        measured_at=stated.measured_at,
+        excluded_reason=stated.excluded_reason,
     )
 
 
-def _store_events(run: Run, root: Node, actor: str) -> None:
-    nodes = root.nodes("events")
-    if len(nodes) > MAX_EVENTS:
-        root.fail(f"more than {MAX_EVENTS} events")
+def _store_events(run: Run, document: RunDocument, actor: str) -> None:
+    entries = document.events
     events = Event.objects.bulk_create(
-        [
-            Event(run=run, kind=short(node, "kind", 30), detail=short(node, "detail", 10_000))
-            for node in nodes
-        ]
+        [Event(run=run, kind=entry.kind, detail=entry.detail) for entry in entries]
     )
-    for event, entry in zip(events, nodes, strict=True):
-        event.at = moment_of(entry, "at")
+    for event, entry in zip(events, entries, strict=True):
+        event.at = entry.at
     # The column takes the time of its making by itself, whatever it is given.
     Event.objects.bulk_update(events, ["at"])
-    if not root.is_null("price"):
+    if price := document.price:
         # Their price is no observation of ours: it is noted for people and counts nowhere.
-        price = root.node("price")
-        price_words = (price.text(key) for key in ("amount", "currency", "unit"))
-        run.events.create(kind="price", detail=f"in force there: {' '.join(price_words)}"[:300])
+        detail = f"in force there: {price.amount} {price.currency} {price.unit}"
+        run.events.create(kind="price", detail=detail)
     run.events.create(kind="imported", detail=f"from an archive by {actor}")

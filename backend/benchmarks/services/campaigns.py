@@ -297,9 +297,5 @@ def _check_budget(campaign: Campaign, hosts: Sequence[Host], offers: Sequence[Of
 
 def _audit(campaign: Campaign, action: str, actor: str, **detail: object) -> None:
     audit_record(
-        workspace=campaign.workspace,
-        actor=actor,
-        action=action,
-        target=campaign,
-        detail={"name": campaign.name, **detail},
+        actor=actor, action=action, target=campaign, detail={"name": campaign.name, **detail}
     )

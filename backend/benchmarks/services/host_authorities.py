@@ -87,7 +87,6 @@ def _distrust(hosts: QuerySet[Host], why: str, actor: str) -> None:
 
 def _record(authority: HostAuthority, action: str, actor: str) -> None:
     audit_record(
-        workspace=authority.workspace,
         actor=actor,
         action=action,
         target=authority,

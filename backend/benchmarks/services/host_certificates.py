@@ -39,7 +39,6 @@ def _trust(host: Host, certificate: str, authority: HostAuthority) -> None:
     host.state = HostState.TRUSTED
     if is_new:
         audit_record(
-            workspace=host.workspace,
             actor=WORKER,
             action="host_approve",
             target=host,

@@ -204,7 +204,6 @@ def _pin_key(host: Host, keys: Sequence[str], revoked: Collection[str], actor: s
     host.state = HostState.TRUSTED
     host.save(update_fields=["host_key", "scanned_key", "state"])
     audit_record(
-        workspace=host.workspace,
         actor=actor,
         action="host_approve",
         target=host,

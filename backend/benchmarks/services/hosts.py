@@ -196,9 +196,7 @@ def host_update(*, host: Host, changes: Mapping[str, Any], actor: str) -> Host:
             host.certificate = check_certificate(host.certificate, own.public_key if own else "")
     host.save(update_fields=list(changed))
     detail = {name: getattr(value, "name", value) for name, value in changed.items()}
-    audit_record(
-        workspace=host.workspace, actor=actor, action="host_update", target=host, detail=detail
-    )
+    audit_record(actor=actor, action="host_update", target=host, detail=detail)
     return host
 
 
@@ -218,13 +216,7 @@ def host_remove(*, host: Host, actor: str) -> None:
         raise InvalidValue("/host", f"{host.name} is the bastion of {', '.join(behind)}")
     _check_idle(host)
     # Before the row changes, so that the entry has the name that people know.
-    audit_record(
-        workspace=host.workspace,
-        actor=actor,
-        action="host_remove",
-        target=host,
-        detail={"name": host.name},
-    )
+    audit_record(actor=actor, action="host_remove", target=host, detail={"name": host.name})
     # A campaign that names a host nobody can log in to could never start again.
     host.campaigns.clear()
     host.name = _free_name(host.workspace, f"{host.name[: MOST_NAME - 20]} (removed)")
@@ -316,7 +308,7 @@ def host_scan(*, host: Host, actor: str) -> None:
     host.scan_requested_at = clock.now()
     host.scan_error = ""
     host.save(update_fields=["scan_requested_at", "scan_error"])
-    audit_record(workspace=host.workspace, actor=actor, action="host_scan", target=host, detail={})
+    audit_record(actor=actor, action="host_scan", target=host)
     enqueue(Task.SCAN_HOST, host_id=str(host.pk))
 
 
@@ -379,11 +371,7 @@ def host_approve(*, host: Host, fingerprint_sha256: str, actor: str) -> Host:
     host.state = HostState.TRUSTED
     host.save(update_fields=["host_key", "state"])
     audit_record(
-        workspace=host.workspace,
-        actor=actor,
-        action="host_approve",
-        target=host,
-        detail={"fingerprint_sha256": scanned},
+        actor=actor, action="host_approve", target=host, detail={"fingerprint_sha256": scanned}
     )
     _scan_behind(host, actor)
     return host

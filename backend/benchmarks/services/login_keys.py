@@ -67,10 +67,8 @@ def login_key_replace(*, workspace: Workspace, actor: str) -> LoginKey:
     key.earlier_public_key, key.sealed_earlier_key = key.public_key, key.sealed_private_key
     _fill(key)
     key.save()
-    audit_record(
-        workspace=workspace, actor=actor, action="login_key_replace", target=key,
-        detail={"key": key.public_key, "earlier": key.earlier_public_key},
-    )  # fmt: skip
+    detail = {"key": key.public_key, "earlier": key.earlier_public_key}
+    audit_record(actor=actor, action="login_key_replace", target=key, detail=detail)
     return key
 
 
@@ -84,10 +82,7 @@ def login_key_drop(*, workspace: Workspace, actor: str) -> None:
     dropped = key.earlier_public_key
     key.earlier_public_key, key.sealed_earlier_key = "", None
     key.save(update_fields=["earlier_public_key", "sealed_earlier_key"])
-    audit_record(
-        workspace=workspace, actor=actor, action="login_key_drop", target=key,
-        detail={"earlier": dropped},
-    )  # fmt: skip
+    audit_record(actor=actor, action="login_key_drop", target=key, detail={"earlier": dropped})
 
 
 def public_line(private_key: bytes) -> str:
@@ -170,10 +165,7 @@ def host_agent_set(*, host: Host, agent_socket: str, worker_id: str, actor: str)
     host.sealed_private_key = None
     host.certificate = ""
     host.save(update_fields=["agent_socket", "worker", "sealed_private_key", "certificate"])
-    audit_record(
-        workspace=host.workspace, actor=actor, action="host_agent_set", target=host,
-        detail={"worker": worker_id},
-    )  # fmt: skip
+    audit_record(actor=actor, action="host_agent_set", target=host, detail={"worker": worker_id})
 
 
 @transaction.atomic
@@ -189,9 +181,7 @@ def host_private_key_replace(
     if host.agent_socket:
         host.agent_socket, host.worker = "", None
     host.save(update_fields=["sealed_private_key", "certificate", "agent_socket", "worker"])
-    audit_record(
-        workspace=host.workspace, actor=actor, action="host_key_replace", target=host, detail={}
-    )
+    audit_record(actor=actor, action="host_key_replace", target=host)
 
 
 @transaction.atomic
@@ -202,9 +192,7 @@ def host_private_key_forget(*, host: Host, actor: str) -> None:
     login_key_get(workspace=host.workspace)
     host.sealed_private_key, host.certificate = None, ""
     host.save(update_fields=["sealed_private_key", "certificate"])
-    audit_record(
-        workspace=host.workspace, actor=actor, action="host_key_forget", target=host, detail={}
-    )
+    audit_record(actor=actor, action="host_key_forget", target=host)
 
 
 def is_encrypted(text: str) -> bool:

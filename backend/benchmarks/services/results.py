@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -12,6 +13,11 @@ from backend.benchmarks.services.offered_machine import offer_contradiction, off
 from backend.common import clock
 from backend.domain.credits import credit_flag
 from backend.domain.metrics import METRICS
+from backend.domain.metrics.general_performance import (
+    MAX_WEB_VCPUS,
+    WEB,
+    general_performance_with_web,
+)
 from backend.domain.parsing import ParsedSample
 from backend.domain.parsing.disk_files import (
     MEMORY_BANDWIDTH,
@@ -30,6 +36,8 @@ from backend.providers.registry import provider
 WARNING = "warning"
 UNAVAILABLE = "unavailable"
 BOOT_TIME = "boot_time_s"
+GENERAL = "general_performance"
+WITH_WEB_PROBES = ("general", "web")
 OTHERS_UNSEEN = "the host does not show what its CPUs do: other work stays hidden"
 # What tells memory from a disk: all figures of disks, and the speed of the memory.
 DISK_AND_MEMORY_METRICS = frozenset(
@@ -73,6 +81,8 @@ def repeats_store(runs: Sequence[tuple[Run, Sequence[Repeat]]]) -> None:
         run for run, repeat in fresh if {s.metric for s in repeat.samples} & DISK_AND_MEMORY_METRICS
     }:
         memory_figures_flag(run=run)
+    for run in {run for run, repeat in fresh if repeat.probe in WITH_WEB_PROBES}:
+        with_web_store(run=run)
     for run, repeat in fresh:
         _note(run, repeat)
     for run in {run for run, _ in fresh}:
@@ -86,6 +96,50 @@ def memory_figures_flag(*, run: Run) -> None:
     samples = list(run.samples.filter(metric__in=DISK_AND_MEMORY_METRICS))
     directories = memory_directories((s.metric, s.value, s.parameters) for s in samples)
     _flag((s for s in samples if directory_of(s.parameters) in directories), CACHED)
+
+
+def with_web_store(*, run: Run) -> None:
+    """Store general performance with the web server, for each repeat that has all its parts."""
+    parts: dict[int, dict[str, Sample]] = defaultdict(dict)
+    for sample in run.samples.filter(
+        metric__in=(GENERAL, "web_requests_per_s"),
+        variant__in=("standard", *WEB),
+        excluded_reason="",
+    ):
+        parts[sample.repeat][sample.variant] = sample
+    Sample.objects.bulk_create(
+        [
+            _with_web(by_variant["standard"], {size: by_variant[size] for size in WEB})
+            for by_variant in parts.values()
+            if by_variant.keys() == {"standard", *WEB}
+            and by_variant["64k"].parameters["threads"] <= MAX_WEB_VCPUS
+        ],
+        ignore_conflicts=True,
+    )
+
+
+def _with_web(general: Sample, web: Mapping[str, Sample]) -> Sample:
+    first = web["64k"]
+    flags = [flag for sample in (general, *web.values()) for flag in sample.flags]
+    # No single output states it: its evidence is that of the whole run.
+    return Sample(
+        offer_id=general.offer_id,
+        host_id=general.host_id,
+        run_id=general.run_id,
+        metric=GENERAL,
+        variant="with_web",
+        repeat=general.repeat,
+        value=general_performance_with_web(
+            general.value, {size: sample.value for size, sample in web.items()}
+        ),
+        unit=general.unit,
+        parameters={"threads": first.parameters["threads"]},
+        flags=list(dict.fromkeys(flags)),
+        source=general.source,
+        # The web server first: what is cut off at the end is the name of Redis' client.
+        method_version=f"{first.method_version}, {general.method_version}"[:80],
+        measured_at=max(sample.measured_at for sample in (general, *web.values())),
+    )
 
 
 def _flag(samples: Iterable[Sample], flag: str) -> None:

@@ -67,9 +67,7 @@ def _record(evidence: list[Evidence], action: str) -> int:
     for run, items in groupby(evidence, key=lambda row: row.run):
         if run is not None:
             detail: dict[str, object] = {"evidence": [item.n for item in items]}
-            audit_record(
-                workspace=run.workspace, actor=ACTOR, action=action, target=run, detail=detail
-            )
+            audit_record(actor=ACTOR, action=action, target=run, detail=detail)
     return len(evidence)
 
 

@@ -101,9 +101,7 @@ def run_queue(*, run: Run, actor: str, detail: dict[str, object]) -> None:
     """Let a run that was just saved wait for its turn; the workspace is locked."""
     Step.objects.create(run=run, state=RunState.QUEUED)
     run.events.create(kind="created", detail=f"{run.profile} by {actor}")
-    audit_record(
-        workspace=run.workspace, actor=actor, action="run_create", target=run, detail=detail
-    )
+    audit_record(actor=actor, action="run_create", target=run, detail=detail)
     _wake_next(run)
 
 
@@ -158,7 +156,7 @@ def run_cancel(*, run: Run, actor: str) -> Run:
         return run
     run.is_cancel_requested = True
     run.save(update_fields=["is_cancel_requested"])
-    audit_record(workspace=run.workspace, actor=actor, action="run_cancel", target=run, detail={})
+    audit_record(actor=actor, action="run_cancel", target=run)
     open_steps = run.steps.filter(pk__in=steps, finished_at=None)
     if run.state == RunState.QUEUED:
         open_steps.update(finished_at=clock.now(), next_due_at=None, lease_until=None)

@@ -116,7 +116,6 @@ def _set(schedule: Schedule, when: Recurrence) -> None:
 
 def _audit(schedule: Schedule, action: str, actor: str) -> None:
     audit_record(
-        workspace=schedule.workspace,
         actor=actor,
         action=action,
         target=schedule,

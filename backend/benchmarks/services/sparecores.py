@@ -96,7 +96,6 @@ def sparecores_import(
         prices_refresh()
         _scores(file, catalog.servers, licence, report, write_line)
     audit_record(
-        workspace=workspace,
         actor=actor,
         action="sparecores_import",
         target=workspace,

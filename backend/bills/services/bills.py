@@ -51,4 +51,4 @@ def bill_delete(*, bill: Bill, actor: str) -> None:
 
 def _record(bill: Bill, actor: str, action: str) -> None:
     detail = {"slug": bill.slug, "name": bill.name, "lines": bill.line_count}
-    audit_record(workspace=bill.workspace, actor=actor, action=action, target=bill, detail=detail)
+    audit_record(actor=actor, action=action, target=bill, detail=detail)

@@ -92,7 +92,6 @@ def _record(row: ContractDiscount, action: str, actor: str) -> None:
     # Rankings under the contract are other ones now.
     data_version_bump()
     audit_record(
-        workspace=row.workspace,
         actor=actor,
         action=action,
         target=row,

@@ -6,7 +6,7 @@ from django.db import transaction
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
-from backend.accounts.services.workspaces import SHARED, demand_owner
+from backend.accounts.services.workspaces import demand_owner
 from backend.catalog.models import ExtraPrice, Provider, Region
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.extras import extra_record
@@ -33,7 +33,7 @@ def extras_import(
     Another price of a stored day is refused, never overwritten. A dry run stores nothing. Raises
     NotOwned for a workspace that only sees them.
     """
-    demand_owner(workspace, SHARED)
+    demand_owner(workspace, None)
     table = extras(text, today=today or clock.now().date(), options=options)
     report = TableReport(is_dry, table.total, warnings=list(table.warnings))
     report.refused = list(table.refused)
@@ -43,7 +43,6 @@ def extras_import(
     if report.prices_new:
         data_version_bump()
         audit_record(
-            workspace=workspace,
             actor=actor,
             action="extras_import",
             target=workspace,

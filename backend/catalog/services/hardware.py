@@ -87,7 +87,6 @@ def hardware_create(*, workspace: Workspace, document: object, actor: str) -> Ha
         created_by=actor,
     )
     audit_record(
-        workspace=workspace,
         actor=actor,
         action="hardware_create",
         target=model,
@@ -103,7 +102,6 @@ def hardware_delete(*, model: HardwareModel, actor: str) -> None:
     Raises InvalidValue where the costs of runs were calculated with that price.
     """
     audit_record(
-        workspace=model.workspace,
         actor=actor,
         action="hardware_delete",
         target=model,

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
-from backend.accounts.services.workspaces import SHARED, default_workspace, demand_owner
+from backend.accounts.services.workspaces import default_workspace, demand_owner
 from backend.catalog.models import PriceFeed
 from backend.catalog.selectors.price_refresh import (
     is_refreshing,
@@ -36,7 +36,7 @@ class RefreshBusy(DomainError):
 def price_refresh(*, workspace: Workspace, actor: str) -> int:
     """Read every list now; returns how many. Raises RefreshBusy, and NotOwned for a workspace that
     only sees the lists."""
-    demand_owner(workspace, SHARED)
+    demand_owner(workspace, None)
     # Two at once would both find nothing under way.
     Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
     if is_refreshing():
@@ -52,11 +52,7 @@ def price_refresh(*, workspace: Workspace, actor: str) -> int:
         feed.next_due_at = now + dt.timedelta(microseconds=position - len(feeds))
     PriceFeed.objects.bulk_update(feeds, ("requested_at", "next_due_at"))
     audit_record(
-        workspace=workspace,
-        actor=actor,
-        action="price_refresh",
-        target=workspace,
-        detail={"lists": len(feeds)},
+        actor=actor, action="price_refresh", target=workspace, detail={"lists": len(feeds)}
     )
     enqueue(Task.FETCH_PRICES)
     return len(feeds)

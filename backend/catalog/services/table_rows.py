@@ -324,7 +324,6 @@ class TableImport:
             workspace=self.workspace, actor=self.actor, action="price_replace", changes=changes
         )
         audit_record(
-            workspace=self.workspace,
             actor=self.actor,
             action=self.action,
             target=self.workspace,

@@ -91,7 +91,6 @@ def mapping_forget(*, mapping: TableMapping, actor: str) -> None:
     """The next table of the hoster is read without it."""
     demand_owner(mapping.workspace, mapping)
     audit_record(
-        workspace=mapping.workspace,
         actor=actor,
         action="table_mapping_forget",
         target=mapping,
@@ -161,7 +160,6 @@ def _remember(
     mapping.columns, mapping.defaults = stated["columns"], stated["defaults"]
     mapping.save()
     audit_record(
-        workspace=workspace,
         actor=actor,
         action="table_mapping_remember",
         target=mapping,

@@ -172,6 +172,17 @@ class Document(BaseModel):
         return schema
 
 
+def _drop_titles(schema: JsonSchema) -> None:
+    for described in (schema, *schema["properties"].values()):
+        described.pop("title", None)
+
+
+class Result(BaseModel):
+    """An object of an answer, described by its fields."""
+
+    model_config = ConfigDict(frozen=True, json_schema_extra=_drop_titles)
+
+
 def invalid(error: ValidationError) -> InvalidDocument:
     """The faults by JSON pointer, one each."""
     faults: dict[str, str] = {}
@@ -185,7 +196,7 @@ def pointer(parts: tuple[int | str, ...]) -> str:
     return "".join(f"/{escape_pointer(part)}" for part in parts)
 
 
-def json_schema(model: type[Document]) -> JsonSchema:
+def json_schema(model: type[Document | Result]) -> JsonSchema:
     """The JSON Schema of a document, whole: every object where it belongs."""
     schema = model.model_json_schema()
     parts = schema.pop("$defs", {})

@@ -207,6 +207,16 @@ class Number(Value):
 
 
 @dataclass(frozen=True)
+class Float(Number):
+    """A number that is calculated with in floating point."""
+
+    def read(self, value: Any) -> float:
+        if self.is_above and exact(value) == Fraction(self.low):
+            raise fault(f"{float(value)} is not a number above {self.low}")
+        return float(super().read(value))
+
+
+@dataclass(frozen=True)
 class WholeNumber(Value):
     """A whole number, as JSON has it."""
 

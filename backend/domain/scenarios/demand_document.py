@@ -13,6 +13,7 @@ from backend.domain.documents.model import Document, Faults
 from backend.domain.documents.values import (
     DAY_S,
     Clock,
+    Float,
     Many,
     Moment,
     Number,
@@ -30,7 +31,6 @@ from backend.domain.scenarios.document_values import (
     ZERO,
     Csv,
     FactorList,
-    Float,
     Points,
     Remarks,
     UnitNumber,

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from backend.domain.documents.model import Document, Faults
 from backend.domain.documents.values import (
+    Float,
     Many,
     Number,
     Object,
@@ -33,7 +34,6 @@ from backend.domain.scenarios.document_values import (
     AmountNumber,
     Convention,
     Count,
-    Float,
     Ratio,
     Tiers,
 )

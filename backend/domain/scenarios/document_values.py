@@ -9,6 +9,7 @@ from backend.domain.documents.model import Document, json_schema
 from backend.domain.documents.values import (
     DAY_S,
     PLAIN,
+    Float,
     JsonSchema,
     Number,
     Text,
@@ -37,14 +38,6 @@ MOST_SEED = 2**32 - 1
 ZERO = Fraction(0)
 UNIT = _("unit of the demand")
 CV = _("coefficient of variation")
-
-
-@dataclass(frozen=True)
-class Float(Number):
-    """A number that is calculated with in floating point."""
-
-    def read(self, value: Any) -> Any:
-        return float(super().read(value))
 
 
 @dataclass(frozen=True)

@@ -20,26 +20,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 from types import MappingProxyType
+from typing import Annotated
 
-from backend.domain.errors import InvalidValue
+from pydantic import Field
+
+from backend.domain.documents.model import Document, Faults, Result
+from backend.domain.documents.values import Float, Object, Version, WholeNumber, Word
 from backend.domain.storage.zfs import (
+    CURRENT,
+    GENERATIONS,
     REPORTING_RECORD_BYTES,
     Allocation,
-    PoolRules,
     bytes_by_zfs,
     draid_allocation,
     group_bytes,
     raidz_allocation,
     slop_bytes,
 )
+from backend.domain.texts import text as _
 
 MAX_DISKS = 10_000
 MAX_DRAID_DISKS = 255
-MIN_DISK_BYTES = 10**9
-MAX_DISK_BYTES = 10**15
-ASHIFTS = range(9, 17)
-MIN_RECORD_BYTES = 512
-MAX_RECORD_BYTES = 16 * 2**20
 RAID10_COPIES = 2
 
 
@@ -52,6 +53,10 @@ class Level:
     parity: int
     min_disks: int
     """Least disks of one group, spares not counted."""
+
+    @property
+    def is_zfs(self) -> bool:
+        return self.family in ("raidz", "draid")
 
 
 LEVELS: Mapping[str, Level] = MappingProxyType(
@@ -71,37 +76,64 @@ LEVELS: Mapping[str, Level] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True)
-class ArrayDisk:
-    """A disk like the others. Operations per second are those of small random ones, or unknown."""
-
-    bytes: int
-    read_bytes_per_s: float
-    write_bytes_per_s: float
-    read_iops: float | None = None
-    write_iops: float | None = None
+Operations = Annotated[
+    float | None,
+    Float(_("Small random ones of one disk; null = not known"), "1/s", is_above=True),
+]
 
 
-@dataclass(frozen=True)
-class Array:
-    """`disks` equal disks, spares among them, as `groups` equal sets that data is striped over.
+class DiskDocument(Document):
+    """A disk like the others."""
 
-    RAID 10 finds its pairs itself. dRAID is one group: `disks` are its children, its spares are
-    spread over all of them, and `data_disks` (dRAID only) are its data columns; elsewhere spares
-    are idle. `record_bytes` (record or volume block) and `ashift` (sectors of 2^ashift bytes)
-    matter to RAIDZ and dRAID.
-    `controller_bytes_per_s` is what controllers and cables carry together, None = no limit.
-    """
+    bytes: Annotated[int, WholeNumber(_("Size of one disk"), low=10**9, high=10**15)]
+    read_bytes_per_s: Annotated[float, Float(_("Of one disk"), "bytes/s", is_above=True)]
+    write_bytes_per_s: Annotated[
+        float | None, Float(_("Of one disk; null = as it reads"), "bytes/s", is_above=True)
+    ] = None
+    read_iops: Operations = None
+    write_iops: Operations = None
 
-    level: str
-    disks: int
-    disk: ArrayDisk
-    groups: int = 1
-    spares: int = 0
-    data_disks: int = 8
-    record_bytes: int = 128 * 2**10
-    ashift: int = 12
-    controller_bytes_per_s: float | None = None
+    @property
+    def stream_write_bytes_per_s(self) -> float:
+        """Speed of writing: as it reads unless stated."""
+        return self.write_bytes_per_s or self.read_bytes_per_s
+
+
+class ArrayDocument(Document):
+    """Equal disks as an array."""
+
+    # RAID 10 finds its pairs itself. dRAID is one group: `disks` are its children.
+    version: Annotated[int, Version(_("Version of the document"))] = Field(alias="schema")
+    level: Annotated[str, Word(_("How the disks are arranged"), choices=tuple(LEVELS))]
+    disks: Annotated[int, WholeNumber(_("All together, spares among them"), low=1, high=MAX_DISKS)]
+    disk: Annotated[DiskDocument, Object(_("Each of them"))]
+    groups: Annotated[
+        int, WholeNumber(_("Equal sets that data is striped over"), low=1, high=MAX_DISKS)
+    ] = 1
+    spares: Annotated[
+        int, WholeNumber(_("Idle disks; on dRAID spread over all of them"), high=MAX_DISKS)
+    ] = 0
+    data_disks: Annotated[
+        int, WholeNumber(_("Data columns, of dRAID only"), low=1, high=MAX_DISKS)
+    ] = 8
+    record_bytes: Annotated[
+        int, WholeNumber(_("Record or volume block, of ZFS only"), low=512, high=16 * 2**20)
+    ] = 128 * 2**10
+    ashift: Annotated[
+        int, WholeNumber(_("Sectors of 2^ashift bytes, of ZFS only"), low=9, high=16)
+    ] = 12
+    controller_bytes_per_s: Annotated[
+        float | None,
+        Float(_("What controllers carry together; null = no limit"), "bytes/s", is_above=True),
+    ] = None
+    used_ratio: Annotated[float, Float(_("Filled when a disk fails"), high="1")] = 1.0
+    zfs: Annotated[
+        str, Word(_("Whose rules decide what ZFS keeps for itself"), choices=tuple(GENERATIONS))
+    ] = CURRENT
+
+    @property
+    def layout(self) -> Level:
+        return LEVELS[self.level]
 
     @property
     def active_disks(self) -> int:
@@ -112,28 +144,51 @@ class Array:
     def group_disks(self) -> int:
         return RAID10_COPIES if self.level == "raid10" else self.active_disks // self.groups
 
+    def faults(self) -> Faults:
+        if self.record_bytes.bit_count() != 1:
+            yield "record_bytes", f"{self.record_bytes} is not a power of two"
+        if self.spares >= self.disks:
+            yield "spares", f"{self.spares} is not a whole number from 0 to {self.disks - 1}"
+        else:
+            yield from self._layout_faults()
 
-@dataclass(frozen=True)
-class Capacity:
-    """Where the raw bytes go; the parts add up to `raw_bytes`.
+    def _layout_faults(self) -> Faults:
+        level, active = self.layout, self.active_disks
+        most_data = active - level.parity
+        is_one_group = self.level in ("raid0", "raid10") or level.family == "draid"
+        if level.family == "stripe" and self.spares:
+            yield "spares", f"{level.label} cannot use a spare"
+        elif is_one_group and self.groups != 1:
+            yield "groups", f"{level.label} is one group"
+        elif active % self.groups:
+            yield "disks", f"{active} disks do not make {self.groups} equal groups"
+        elif self.level == "raid10" and active % RAID10_COPIES:
+            yield "disks", f"{active} disks do not make pairs"
+        elif active // self.groups < level.min_disks:
+            yield "disks", f"a group of {level.label} needs {level.min_disks} disks"
+        elif level.family == "draid" and self.disks > MAX_DRAID_DISKS:
+            yield "disks", f"{level.label} has at most {MAX_DRAID_DISKS} disks"
+        elif level.family == "draid" and self.data_disks > most_data:
+            yield "data_disks", f"{self.data_disks} is not a whole number from 1 to {most_data}"
 
-    `usable_bytes` hold records of the array's size. `redundancy_bytes` are parity or copies,
-    `reserved_bytes` what ZFS keeps for itself. `reported_bytes` is what `zfs list` offers of an
-    empty pool, at 128 KiB records whatever is stored; None without ZFS.
-    """
+
+class CapacityResult(Result):
+    """Where the raw bytes of an array go."""
+
+    # The parts add up to `raw_bytes`, and those that are usable hold records of the array's size.
 
     raw_bytes: int
     usable_bytes: int
     redundancy_bytes: int
     padding_bytes: int
     spare_bytes: int
-    reserved_bytes: int
-    reported_bytes: int | None
+    reserved_bytes: int = Field(description="what ZFS keeps for itself")
+    # Of an empty pool, at records of 128 KiB whatever is stored; None without ZFS.
+    reported_bytes: int | None = Field(description="by zfs list")
 
 
-@dataclass(frozen=True)
-class Throughput:
-    """Expected together of all disks; operations are None where the disk's are unknown."""
+class ThroughputResult(Result):
+    """Expected of all disks together; null where the disk's own figure is not known."""
 
     read_bytes_per_s: float
     write_bytes_per_s: float
@@ -141,37 +196,30 @@ class Throughput:
     write_iops: float | None
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """`survived_failures`: disks that may fail at once, whichever they are. No redundancy: there
-    is no rebuild."""
+class ArrayResult(Result):
+    """Space and performance of an array of disks."""
 
-    capacity: Capacity
-    throughput: Throughput
-    survived_failures: int
-    rebuild_s: float | None
+    capacity: CapacityResult
+    throughput: ThroughputResult
+    # Whichever they are; without redundancy there is no rebuild.
+    survived_failures: int = Field(description="disks that may fail at once")
+    rebuild_s: float | None = Field(description="the shortest; null: none")
 
 
-def estimate(array: Array, *, used_ratio: float = 1.0, rules: PoolRules | None = None) -> Estimate:
-    """Space and performance of the array; `used_ratio` of it is filled when a disk fails.
-
-    Raises InvalidValue with the field as a JSON pointer into the array.
-    """
-    _check(array)
-    if not 0 <= used_ratio <= 1:
-        raise InvalidValue("/used_ratio", f"{used_ratio} is not between 0 and 1")
-    level = LEVELS[array.level]
-    return Estimate(
-        capacity=_capacity(array, rules or PoolRules()),
+def estimate(array: ArrayDocument) -> ArrayResult:
+    """Space and performance of the array, and the time to replace a disk."""
+    level = array.layout
+    return ArrayResult(
+        capacity=_capacity(array),
         throughput=_throughput(array),
         survived_failures=array.group_disks - 1 if level.family == "mirror" else level.parity,
-        rebuild_s=_rebuild_s(array, used_ratio),
+        rebuild_s=_rebuild_s(array),
     )
 
 
-def _allocation(array: Array, record_bytes: int) -> Allocation:
+def _allocation(array: ArrayDocument, record_bytes: int) -> Allocation:
     """Allocation of a record, or of the bytes of one stripe where records do not matter."""
-    level = LEVELS[array.level]
+    level = array.layout
     if level.family == "raidz":
         return raidz_allocation(record_bytes, array.group_disks, level.parity, array.ashift)
     if level.family == "draid":
@@ -181,14 +229,11 @@ def _allocation(array: Array, record_bytes: int) -> Allocation:
     return Allocation(array.group_disks - level.parity, level.parity, 0)
 
 
-def _is_zfs(array: Array) -> bool:
-    return LEVELS[array.level].family in ("raidz", "draid")
-
-
-def _capacity(array: Array, rules: PoolRules) -> Capacity:
+def _capacity(array: ArrayDocument) -> CapacityResult:
+    rules = GENERATIONS[array.zfs].rules
     allocation = _allocation(array, array.record_bytes)
     space, reported = array.active_disks * array.disk.bytes, None
-    if _is_zfs(array):
+    if array.layout.is_zfs:
         space = array.groups * group_bytes(array.group_disks, array.disk.bytes, rules)
         converted = bytes_by_zfs(space, _allocation(array, REPORTING_RECORD_BYTES))
         reported = converted - slop_bytes(converted, rules)
@@ -199,35 +244,43 @@ def _capacity(array: Array, rules: PoolRules) -> Capacity:
     raw = array.disks * array.disk.bytes
     spare = array.spares * array.disk.bytes
     reserved = raw - usable - redundancy - padding - spare
-    return Capacity(raw, usable, redundancy, padding, spare, reserved, reported)
+    return CapacityResult(
+        raw_bytes=raw,
+        usable_bytes=usable,
+        redundancy_bytes=redundancy,
+        padding_bytes=padding,
+        spare_bytes=spare,
+        reserved_bytes=reserved,
+        reported_bytes=reported,
+    )
 
 
-def _throughput(array: Array) -> Throughput:
+def _throughput(array: ArrayDocument) -> ThroughputResult:
     disk, active = array.disk, array.active_disks
     limit = array.controller_bytes_per_s or inf
     share = _allocation(array, array.record_bytes).data_ratio
     # Every copy of a mirror answers reads, so its redundancy costs no speed of reading.
-    read_share = 1.0 if LEVELS[array.level].family == "mirror" else share
-    return Throughput(
+    read_share = 1.0 if array.layout.family == "mirror" else share
+    return ThroughputResult(
         read_bytes_per_s=min(active * disk.read_bytes_per_s * read_share, limit),
         # Copies, parity and padding pass the controllers too.
-        write_bytes_per_s=min(active * disk.write_bytes_per_s, limit) * share,
+        write_bytes_per_s=min(active * disk.stream_write_bytes_per_s, limit) * share,
         read_iops=_read_iops(array),
         write_iops=_write_iops(array),
     )
 
 
-def _record_disks(array: Array) -> int:
+def _record_disks(array: ArrayDocument) -> int:
     """Disks of a RAIDZ group that hold the data of one record."""
     sectors = -(-array.record_bytes // (1 << array.ashift))
-    return min(sectors, array.group_disks - LEVELS[array.level].parity)
+    return min(sectors, array.group_disks - array.layout.parity)
 
 
-def _read_iops(array: Array) -> float | None:
+def _read_iops(array: ArrayDocument) -> float | None:
     each = array.disk.read_iops
     if each is None:
         return None
-    family = LEVELS[array.level].family
+    family = array.layout.family
     if family == "raidz":
         return array.groups * (array.group_disks // _record_disks(array)) * each
     if family == "draid":
@@ -235,11 +288,11 @@ def _read_iops(array: Array) -> float | None:
     return array.active_disks * each
 
 
-def _write_iops(array: Array) -> float | None:
+def _write_iops(array: ArrayDocument) -> float | None:
     reads, writes = array.disk.read_iops, array.disk.write_iops
     if writes is None:
         return None
-    level = LEVELS[array.level]
+    level = array.layout
     if level.family == "raidz":
         taken = _record_disks(array) + level.parity
         return array.groups * (array.group_disks // taken) * writes
@@ -254,82 +307,22 @@ def _write_iops(array: Array) -> float | None:
     return array.active_disks / copies * writes
 
 
-def _draid_groups(array: Array) -> int:
-    return array.active_disks // (array.data_disks + LEVELS[array.level].parity)
+def _draid_groups(array: ArrayDocument) -> int:
+    return array.active_disks // (array.data_disks + array.layout.parity)
 
 
-def _rebuild_s(array: Array, used_ratio: float) -> float | None:
-    level, disk = LEVELS[array.level], array.disk
+def _rebuild_s(array: ArrayDocument) -> float | None:
+    level, disk = array.layout, array.disk
     if level.family == "stripe":
         return None
-    if not _is_zfs(array):
-        return disk.bytes / min(disk.read_bytes_per_s, disk.write_bytes_per_s)
+    read, write = disk.read_bytes_per_s, disk.stream_write_bytes_per_s
     # ZFS rebuilds what is stored; other arrays copy the whole disk.
-    lost_bytes = used_ratio * disk.bytes
-    if level.family == "raidz" or not array.spares:
-        return lost_bytes / min(disk.read_bytes_per_s, disk.write_bytes_per_s)
+    lost_bytes = array.used_ratio * disk.bytes if level.is_zfs else disk.bytes
+    if level.family != "draid" or not array.spares:
+        return lost_bytes / min(read, write)
     # dRAID: a part of each disk is spare space, and all other disks rebuild at once.
     lost_bytes *= array.active_disks / array.disks
     columns = array.data_disks
-    of_one_disk = columns / disk.read_bytes_per_s + 1 / disk.write_bytes_per_s
+    by_disks = (columns / read + 1 / write) / (array.disks - 1)
     by_controller = (columns + 1) / (array.controller_bytes_per_s or inf)
-    return lost_bytes * max(of_one_disk / (array.disks - 1), by_controller)
-
-
-def _check(array: Array) -> None:
-    level = LEVELS.get(array.level)
-    if level is None:
-        raise InvalidValue("/level", f"{array.level!r} is not one of {', '.join(LEVELS)}")
-    _check_disk(array.disk)
-    _check_range("/disks", array.disks, 1, MAX_DISKS)
-    _check_range("/groups", array.groups, 1, MAX_DISKS)
-    _check_range("/spares", array.spares, 0, array.disks - 1)
-    if array.ashift not in ASHIFTS:
-        raise InvalidValue("/ashift", f"{array.ashift} is not from 9 to 16")
-    record = array.record_bytes
-    _check_range("/record_bytes", record, MIN_RECORD_BYTES, MAX_RECORD_BYTES)
-    if record.bit_count() != 1:
-        raise InvalidValue("/record_bytes", f"{record} is not a power of two")
-    if array.controller_bytes_per_s is not None:
-        _check_speed("/controller_bytes_per_s", array.controller_bytes_per_s)
-    _check_shape(array, level)
-
-
-def _check_shape(array: Array, level: Level) -> None:
-    if level.family == "stripe" and array.spares:
-        raise InvalidValue("/spares", f"{level.label} cannot use a spare")
-    is_one_group = array.level in ("raid0", "raid10") or level.family == "draid"
-    if is_one_group and array.groups != 1:
-        raise InvalidValue("/groups", f"{level.label} is one group")
-    if array.active_disks % array.groups:
-        raise InvalidValue(
-            "/disks", f"{array.active_disks} disks do not make {array.groups} equal groups"
-        )
-    if array.level == "raid10" and array.active_disks % RAID10_COPIES:
-        raise InvalidValue("/disks", f"{array.active_disks} disks do not make pairs")
-    if array.active_disks // array.groups < level.min_disks:
-        raise InvalidValue("/disks", f"a group of {level.label} needs {level.min_disks} disks")
-    if level.family == "draid":
-        if array.disks > MAX_DRAID_DISKS:
-            raise InvalidValue("/disks", f"{level.label} has at most {MAX_DRAID_DISKS} disks")
-        _check_range("/data_disks", array.data_disks, 1, array.active_disks - level.parity)
-
-
-def _check_disk(disk: ArrayDisk) -> None:
-    _check_range("/disk/bytes", disk.bytes, MIN_DISK_BYTES, MAX_DISK_BYTES)
-    _check_speed("/disk/read_bytes_per_s", disk.read_bytes_per_s)
-    _check_speed("/disk/write_bytes_per_s", disk.write_bytes_per_s)
-    if disk.read_iops is not None:
-        _check_speed("/disk/read_iops", disk.read_iops)
-    if disk.write_iops is not None:
-        _check_speed("/disk/write_iops", disk.write_iops)
-
-
-def _check_range(pointer: str, value: int, low: int, high: int) -> None:
-    if not low <= value <= high:
-        raise InvalidValue(pointer, f"{value} is not a whole number from {low} to {high}")
-
-
-def _check_speed(pointer: str, value: float) -> None:
-    if not 0 < value < inf:
-        raise InvalidValue(pointer, f"{value} is not a number above 0")
+    return lost_bytes * max(by_disks, by_controller)

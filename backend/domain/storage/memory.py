@@ -5,36 +5,35 @@ JESD79-4 and JESD79-5: data width of a module). Figures are peaks; a CPU reaches
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Annotated
 
-from backend.domain.errors import InvalidValue
+from backend.domain.documents.model import Document
+from backend.domain.documents.values import WholeNumber
 
 BYTES_PER_TRANSFER = 8
-MAX_SOCKETS = 64
-MAX_MODULES = 64
-MAX_CHANNELS = 32
-MAX_MT_PER_S = 100_000
+Speed = WholeNumber(unit="MT/s", low=1, high=100_000)
 
 
-@dataclass(frozen=True)
-class Memory:
-    """Modules and channels of each socket; speeds in million transfers per second.
+class MemoryDocument(Document):
+    """Modules and channels of each socket."""
 
-    `configured_mt_per_s` is what the modules run at, None = what they are made for.
-    """
+    sockets: Annotated[int, WholeNumber(low=1, high=64)]
+    modules_per_socket: Annotated[int, WholeNumber(low=1, high=64)]
+    channels_per_socket: Annotated[int, WholeNumber(low=1, high=32)]
+    rated_mt_per_s: Annotated[int, Speed]
+    # None = what they are made for.
+    configured_mt_per_s: Annotated[int | None, Speed] = None
 
-    sockets: int
-    modules_per_socket: int
-    channels_per_socket: int
-    rated_mt_per_s: int
-    configured_mt_per_s: int | None = None
+    @property
+    def used_channels_per_socket(self) -> int:
+        return min(self.modules_per_socket, self.channels_per_socket)
 
 
 @dataclass(frozen=True)
 class Population:
     """Peak bandwidth of all sockets together, as populated and with all channels at full speed."""
 
-    used_channels_per_socket: int
     peak_bytes_per_s: int
     possible_bytes_per_s: int
     socket_bytes_per_s: int
@@ -48,40 +47,21 @@ class Population:
         return 1 - self.peak_bytes_per_s / self.possible_bytes_per_s
 
 
-def population(memory: Memory) -> Population:
-    """Total of the modules. Raises InvalidValue with the field as a JSON pointer."""
-    _check("/sockets", memory.sockets, MAX_SOCKETS)
-    _check("/modules_per_socket", memory.modules_per_socket, MAX_MODULES)
-    _check("/channels_per_socket", memory.channels_per_socket, MAX_CHANNELS)
-    _check("/rated_mt_per_s", memory.rated_mt_per_s, MAX_MT_PER_S)
-    speed = memory.rated_mt_per_s
-    if memory.configured_mt_per_s is not None:
-        speed = memory.configured_mt_per_s
-        _check("/configured_mt_per_s", speed, MAX_MT_PER_S)
-    used = min(memory.modules_per_socket, memory.channels_per_socket)
-    each = memory.sockets * 10**6 * BYTES_PER_TRANSFER
+def population(memory: MemoryDocument) -> Population:
+    """Total of the modules."""
+    rated, used = memory.rated_mt_per_s, memory.used_channels_per_socket
+    speed = memory.configured_mt_per_s or rated
+    per_channel = memory.sockets * 10**6 * BYTES_PER_TRANSFER
     return Population(
-        used_channels_per_socket=used,
-        peak_bytes_per_s=used * speed * each,
-        socket_bytes_per_s=used * speed * each // memory.sockets,
-        possible_bytes_per_s=memory.channels_per_socket * max(speed, memory.rated_mt_per_s) * each,
+        peak_bytes_per_s=used * speed * per_channel,
+        possible_bytes_per_s=memory.channels_per_socket * max(speed, rated) * per_channel,
+        socket_bytes_per_s=used * speed * 10**6 * BYTES_PER_TRANSFER,
         is_uneven=memory.modules_per_socket % used != 0,
     )
 
 
-def slowdowns(memory: Memory) -> Mapping[int, float]:
+def slowdowns(memory: MemoryDocument) -> Mapping[int, float]:
     """By modules of a socket, up to one on each channel: time of work that memory limits, over its
-    time as the memory is populated. Rebuilding a wide array on one socket is such work.
-
-    Raises InvalidValue with the field as a JSON pointer.
-    """
-    stated = population(memory).socket_bytes_per_s
-    return {
-        modules: stated / population(replace(memory, modules_per_socket=modules)).socket_bytes_per_s
-        for modules in range(1, memory.channels_per_socket + 1)
-    }
-
-
-def _check(pointer: str, value: int, most: int) -> None:
-    if not 1 <= value <= most:
-        raise InvalidValue(pointer, f"{value} is not a whole number from 1 to {most}")
+    time as the memory is populated. Rebuilding a wide array on one socket is such work."""
+    used = memory.used_channels_per_socket
+    return {modules: used / modules for modules in range(1, memory.channels_per_socket + 1)}

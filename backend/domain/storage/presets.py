@@ -6,16 +6,13 @@ measured for; each figure is as printed there.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import inf
 from types import MappingProxyType
 
-from backend.domain.errors import InvalidValue
 from backend.domain.texts import text as _
 from backend.domain.units import BITS_PER_BYTE
 
 MB = 10**6
 GIGABIT = 10**9 / BITS_PER_BYTE
-MAX_LINKS = 1_000
 
 NAS = "NAS and Gigabit (2013)"
 REBUILDS = "Performance degradation on ZFS (DRAID) rebuilds (2019)"
@@ -23,8 +20,6 @@ SIXTEEN = "Achieving 2.3 GB/s with 16 × 4 TB drives (2013)"
 MULTIPATH = "Improving iSCSI native multipathing round robin performance (2013)"
 ISCSI = "ZFS Improving iSCSI performance for Block Devices"
 LINE_RATE = "line rate: bits per second / 8"
-
-
 NEWS = "News from the blog (2020): the maker's figure"
 LOG_DEVICE_WRITES = 45_000
 LOG_DEVICES = "tests of storage servers at a hosting company: the maker's writes a second; of 4 KiB, we assume"
@@ -133,39 +128,3 @@ AGGREGATIONS: Mapping[str, Aggregation] = MappingProxyType(
         ),
     }
 )
-
-
-@dataclass(frozen=True)
-class Aggregate:
-    """Bytes per second that all flows share, and that a flow of its own can get."""
-
-    total_bytes_per_s: float
-    single_flow_bytes_per_s: float
-
-
-def aggregate(link_bytes_per_s: float, count: int, aggregation: str) -> Aggregate:
-    """`count` equal links as one, by a key of AGGREGATIONS; a single link loses nothing.
-
-    Raises InvalidValue with the field as a JSON pointer.
-    """
-    method = AGGREGATIONS.get(aggregation)
-    if method is None:
-        names = ", ".join(AGGREGATIONS)
-        raise InvalidValue("/aggregation", f"{aggregation!r} is not one of {names}")
-    if not 0 < link_bytes_per_s < inf:
-        raise InvalidValue("/link_bytes_per_s", f"{link_bytes_per_s} is not a number above 0")
-    if not 1 <= count <= MAX_LINKS:
-        raise InvalidValue("/count", f"{count} is not a whole number from 1 to {MAX_LINKS}")
-    total = link_bytes_per_s
-    if method.ratio is not None and count > 1:
-        total = count * link_bytes_per_s * method.ratio
-    return Aggregate(total, total if method.is_flow_spread else link_bytes_per_s)
-
-
-def efficiency_ratio(measured_bytes_per_s: float, expected_bytes_per_s: float) -> float:
-    """Measured over expected. Above 1 something else was measured: a cache, or other disks."""
-    if not 0 <= measured_bytes_per_s < inf:
-        raise InvalidValue("/measured_bytes_per_s", f"{measured_bytes_per_s} is not from 0")
-    if not 0 < expected_bytes_per_s < inf:
-        raise InvalidValue("/expected_bytes_per_s", f"{expected_bytes_per_s} is not above 0")
-    return measured_bytes_per_s / expected_bytes_per_s

@@ -129,7 +129,6 @@ def _check_kinds(kinds: Sequence[str]) -> list[str]:
 
 def _audit(subscription: Subscription, action: str, actor: str) -> None:
     audit_record(
-        workspace=subscription.workspace,
         actor=actor,
         action=action,
         target=subscription,

@@ -12,41 +12,26 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from backend.accounts.api.authentication import refuse
+from backend.accounts.api.authentication import KeyHolder, refuse
 from backend.accounts.models import Scope
+from backend.accounts.services.tokens import key_mark_used
 from backend.common.rest.parameters import PAGING, InvalidParameters
 from backend.common.rest.table import Table
 from backend.common.rest.views import LIST_READERS, ListAnswer
 from backend.rankings.api.rankings import RankingsView
 from backend.rankings.models import FeedKey
 from backend.rankings.selectors.views import OpenedView, view_params
-from backend.rankings.services.feeds import feed_key_match, feed_key_used
+from backend.rankings.services.feeds import feed_key_match
 
 UNDERSTOOD = frozenset({*PAGING, *LIST_READERS})
 OFF = "feeds are switched off here; read /api/v1/rankings.csv?view=… with an API token"
 CHALLENGE = 'Bearer realm="rackrate feed"'
 
 
-class FeedHolder:
-    """The caller behind a feed key, where Django expects a user."""
-
-    is_authenticated = True
-    is_anonymous = False
-    is_active = True
-    scope = Scope.READ
-
-    def __init__(self, key: FeedKey) -> None:
-        self.pk = key.pk
-        self.username = f"feed {key.name}"
-
-    def __str__(self) -> str:
-        return self.username
-
-
 class FeedAuthentication(BaseAuthentication):
     """The key in the path; headers and cookies mean nothing here."""
 
-    def authenticate(self, request: Request) -> tuple[FeedHolder, FeedKey]:
+    def authenticate(self, request: Request) -> tuple[KeyHolder, FeedKey]:
         if not settings.FEEDS:
             raise AuthenticationFailed(OFF)
         presented = request.parser_context["kwargs"]["key"]
@@ -54,7 +39,7 @@ class FeedAuthentication(BaseAuthentication):
         if key is None:
             detail = "the feed key is unknown, expired or revoked"
             refuse(request, "feed_key_refused", presented, detail)
-        return FeedHolder(key), key
+        return KeyHolder("feed", key, Scope.READ), key
 
     def authenticate_header(self, request: Request) -> str:
         return CHALLENGE
@@ -75,7 +60,7 @@ class FeedView(RankingsView):
         if refused:
             detail = f"a feed takes only {', '.join(sorted(UNDERSTOOD))}; its view says the rest"
             raise InvalidParameters([(name[:60], detail) for name in refused])
-        feed_key_used(key=_key(request), plaintext=kwargs["key"])
+        key_mark_used(key=_key(request), plaintext=kwargs["key"])
 
     @cached_property
     def view_in_force(self) -> OpenedView:

@@ -1,6 +1,5 @@
 """Saved views and the keys of their feeds: make, list, change and end."""
 
-import datetime as dt
 from collections.abc import Mapping
 from typing import Any, ClassVar
 from urllib.parse import urlencode
@@ -26,8 +25,8 @@ from backend.domain.errors import InvalidValue
 from backend.rankings.models import FeedKey, SavedView, Visibility
 from backend.rankings.selectors.views import is_owner, view_get, view_params, views_visible
 from backend.rankings.services.feeds import (
-    DEFAULT_LIFE,
-    LONGEST_LIFE,
+    DEFAULT_DAYS,
+    MAX_DAYS,
     feed_key_create,
     feed_key_revoke,
     feed_keys_visible,
@@ -96,9 +95,7 @@ class FeedKeyDocument(Strict):
 
     view = TextField(max_length=80)
     name = TextField(max_length=100)
-    expires_days = serializers.IntegerField(
-        min_value=1, max_value=LONGEST_LIFE.days, default=DEFAULT_LIFE.days
-    )
+    expires_days = serializers.IntegerField(min_value=1, max_value=MAX_DAYS, default=DEFAULT_DAYS)
 
 
 class FeedKeyMade(serializers.Serializer[Any]):
@@ -256,9 +253,7 @@ class FeedKeysView(ListView):
         except Http404:
             raise InvalidValue("/view", f"no view is called {fields['view']!r}") from None
         key, plaintext = feed_key_create(
-            view=view,
-            name=fields["name"],
-            life=dt.timedelta(days=fields["expires_days"]),
+            **fields | {"view": view},
             # The owner of a token and not its name, which another token may have one day.
             actor=reader(request),
         )

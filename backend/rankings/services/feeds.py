@@ -5,30 +5,21 @@ its view and nothing else, until it expires or is revoked.
 """
 
 import datetime as dt
-import secrets
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from backend.accounts.models import User, Workspace
-from backend.accounts.selectors.tokens import (
-    LOOKUP_LENGTH,
-    NO_DIGEST,
-    is_digest_of,
-    scope_of,
-    token_digest,
-)
+from backend.accounts.selectors.tokens import key_of_text, scope_of
 from backend.accounts.services.audit import audit_record
-from backend.accounts.services.tokens import USE_NOTED_EVERY
+from backend.accounts.services.tokens import key_secret
 from backend.common import clock
 from backend.common.logs import FEED_PREFIX
 from backend.domain.errors import InvalidValue
 from backend.rankings.models import FeedKey, SavedView
 
-SECRET_BYTES = 24
-DEFAULT_LIFE = dt.timedelta(days=365)
-LONGEST_LIFE = dt.timedelta(days=3_650)
+DEFAULT_DAYS, MAX_DAYS = 365, 3_650
 # Keys in force of one view.
 MOST_KEYS = 50
 
@@ -37,24 +28,16 @@ MOST_KEYS = 50
 
 
 def feed_key_match(plaintext: str) -> FeedKey | None:
-    """The key in force that this text is, with its view and workspace; None for every other text.
-
-    The digests are compared in constant time, also when the lookup part is unknown.
-    """
-    key = None
-    if plaintext.startswith(FEED_PREFIX) and "\0" not in plaintext:
-        lookup = plaintext[len(FEED_PREFIX) :][:LOOKUP_LENGTH]
-        rows = FeedKey.objects.select_related("view__workspace", "owner")
-        key = rows.filter(lookup=lookup).first()
-    is_right = is_digest_of(bytes(key.digest) if key else NO_DIGEST, plaintext)
-    return key if key is not None and is_right and is_in_force(key) else None
+    """The key in force that this text is, with its view and workspace; None for every other text."""
+    keys = FeedKey.objects.select_related("view__workspace", "owner")
+    key = key_of_text(keys, FEED_PREFIX, plaintext)
+    return key if key is not None and is_in_force(key) else None
 
 
 def is_in_force(key: FeedKey) -> bool:
     """False once it is revoked or expired, or its owner is disabled or no member any more."""
-    if key.revoked_at is not None or key.expires_at <= clock.now():
-        return False
-    return key.owner is None or scope_of(key.owner, key.view.workspace) is not None
+    is_owned = key.owner is None or scope_of(key.owner, key.view.workspace) is not None
+    return key.is_current and is_owned
 
 
 def feed_keys_of(user: User, workspace: Workspace) -> list[FeedKey]:
@@ -78,11 +61,11 @@ def feed_keys_visible(workspace_slug: str, reader: str, *, is_admin: bool) -> Qu
 
 @transaction.atomic
 def feed_key_create(
-    *, view: SavedView, name: str, life: dt.timedelta = DEFAULT_LIFE, actor: str
+    *, view: SavedView, name: str, expires_days: int = DEFAULT_DAYS, actor: str
 ) -> tuple[FeedKey, str]:
     """A new key of the view and its text, which is shown once and never stored.
 
-    Raises InvalidValue for a blank or used name, a life out of range, or a view with too many keys.
+    Raises InvalidValue for a blank or used name, no days or too many, or a view with too many keys.
     """
     if not settings.FEEDS:
         raise InvalidValue("/view", "feeds are switched off here; use an API token")
@@ -90,8 +73,8 @@ def feed_key_create(
     name = " ".join(name.split())
     if not name or len(name) > 100 or not name.isprintable():
         raise InvalidValue("/name", "1 to 100 characters are needed")
-    if not dt.timedelta(0) < life <= LONGEST_LIFE:
-        raise InvalidValue("/expires_days", f"1 to {LONGEST_LIFE.days} days are allowed")
+    if not 1 <= expires_days <= MAX_DAYS:
+        raise InvalidValue("/expires_days", f"1 to {MAX_DAYS} days are allowed")
     # Two requests at once could otherwise both count one key less than the limit.
     view = SavedView.objects.select_for_update().get(pk=view.pk)
     in_force = view.feed_keys.filter(revoked_at=None, expires_at__gt=now)
@@ -99,14 +82,12 @@ def feed_key_create(
         raise InvalidValue("/name", f"a key named {name!r} is active; revoke it first")
     if in_force.count() >= MOST_KEYS:
         raise InvalidValue("/view", f"{MOST_KEYS} of its keys are active; revoke one first")
-    lookup = secrets.token_hex(LOOKUP_LENGTH // 2)
-    plaintext = f"{FEED_PREFIX}{lookup}{secrets.token_hex(SECRET_BYTES)}"
+    plaintext, kept = key_secret(FEED_PREFIX)
     key = FeedKey.objects.create(
         view=view,
         name=name,
-        lookup=lookup,
-        digest=token_digest(plaintext),
-        expires_at=now + life,
+        **kept,
+        expires_at=now + dt.timedelta(days=expires_days),
         created_by=actor,
         owner=User.objects.filter(username=actor).first(),
     )
@@ -124,16 +105,8 @@ def feed_key_revoke(*, key: FeedKey, actor: str) -> FeedKey:
     return key
 
 
-def feed_key_used(*, key: FeedKey, plaintext: str) -> None:
-    """Note the use of a key, at most once a minute; its digest is of the present pepper then."""
-    now = clock.now()
-    if key.last_used_at is None or key.last_used_at <= now - USE_NOTED_EVERY:
-        FeedKey.objects.filter(pk=key.pk).update(last_used_at=now, digest=token_digest(plaintext))
-
-
 def _record(key: FeedKey, actor: str, action: str) -> None:
     """Into the audit trail, which others read: nothing of a private view."""
     view = key.view
-    said: dict[str, object] = {"name": key.name, "view": view.slug}
-    detail = {} if view.is_private else said
+    detail = {} if view.is_private else {"name": key.name, "view": view.slug}
     audit_record(workspace=view.workspace, actor=actor, action=action, target=key, detail=detail)

@@ -85,7 +85,6 @@ def report_create(
         created_by=actor,
     )
     audit_record(
-        workspace=workspace,
         actor=actor,
         action="report_create",
         target=report,
@@ -98,11 +97,5 @@ def report_create(
 def report_delete(*, report: Report, actor: str) -> None:
     """Take a report away; the audit trail keeps that it was."""
     # First: the row's key is gone once it is deleted.
-    audit_record(
-        workspace=report.workspace,
-        actor=actor,
-        action="report_delete",
-        target=report,
-        detail={"title": report.title},
-    )
+    audit_record(actor=actor, action="report_delete", target=report, detail={"title": report.title})
     report.delete()

@@ -153,14 +153,7 @@ def _record(
 ) -> None:
     """Into the audit trail, which others read: of a private view only what kind of thing was done."""
     shown: dict[str, Any] = {"private": sorted(detail)} if is_private else dict(detail)
-    audit_record(
-        workspace=view.workspace,
-        actor=actor,
-        action=action,
-        target=view,
-        detail=shown,
-        is_private=is_private,
-    )
+    audit_record(actor=actor, action=action, target=view, detail=shown, is_private=is_private)
 
 
 def _check_fields(fields: Mapping[str, Any]) -> dict[str, Any]:

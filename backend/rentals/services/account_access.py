@@ -45,7 +45,7 @@ def account_mark_used(*, account: CloudAccount) -> None:
         action=action, object_id=str(account.pk), at__gt=now - USE_AUDITED_EVERY
     )
     if not noted.exists():
-        audit_record(workspace=account.workspace, actor=WORKER, action=action, target=account)
+        audit_record(actor=WORKER, action=action, target=account)
 
 
 @transaction.atomic

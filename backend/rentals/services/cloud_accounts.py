@@ -155,9 +155,7 @@ def account_check(*, account: CloudAccount, actor: str) -> None:
     account.check_requested_at = clock.now()
     account.check_error = ""
     account.save(update_fields=["check_requested_at", "check_error"])
-    audit_record(
-        workspace=account.workspace, actor=actor, action="cloud_account_check", target=account
-    )
+    audit_record(actor=actor, action="cloud_account_check", target=account)
     enqueue(Task.CHECK_ACCOUNT, account_id=str(account.pk))
 
 
@@ -233,7 +231,6 @@ def _limit(
 def _audit(account: CloudAccount, action: str, actor: str) -> None:
     budget = account.budget_amount
     audit_record(
-        workspace=account.workspace,
         actor=actor,
         action=action,
         target=account,

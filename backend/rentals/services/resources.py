@@ -44,13 +44,7 @@ def pin_rental_host(*, host: Host, address: str, port: int, username: str, host_
     host.scanned_at = clock.now()
     host.state = HostState.TRUSTED
     host.save()
-    audit_record(
-        workspace=host.workspace,
-        actor="console",
-        action="host_approve",
-        target=host,
-        detail={"address": address},
-    )
+    audit_record(actor="console", action="host_approve", target=host, detail={"address": address})
 
 
 @transaction.atomic
@@ -161,7 +155,6 @@ def resource_mark_gone(*, resource: Resource, ended_at: dt.datetime | None) -> N
 
 def _audit(resource: Resource, action: str) -> None:
     audit_record(
-        workspace=resource.workspace,
         actor=resource.run.requested_by,
         action=action,
         target=resource,

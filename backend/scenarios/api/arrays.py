@@ -10,8 +10,7 @@ from rest_framework.response import Response
 from backend.common.rest.parsers import ExactJSONParser
 from backend.common.rest.permissions import READ
 from backend.common.rest.views import View
-from backend.domain.storage.document import ArrayDocument, array_estimate
-from backend.scenarios.api.documents import ArrayResult
+from backend.domain.storage.arrays import ArrayDocument, ArrayResult, estimate
 
 
 class ArrayView(View):
@@ -25,4 +24,4 @@ class ArrayView(View):
     )
     def post(self, request: Request, **_: Any) -> Response:
         """Capacity, throughput and the shortest rebuild."""
-        return Response(array_estimate(request.data))
+        return Response(estimate(ArrayDocument.read(request.data)).model_dump())

@@ -12,8 +12,7 @@ from backend.common.rest.parsers import ExactJSONParser
 from backend.common.rest.permissions import READ
 from backend.common.rest.views import View
 from backend.common.work import calculation, most_steps
-from backend.domain.contention_document import MOST_WORK, ContentionDocument, contention, work
-from backend.scenarios.api.documents import ContentionResult
+from backend.domain.storage.links import MOST_WORK, ContentionDocument, ContentionResult, shares
 
 # Exact fractions take ten times as long as the steps of a simulation.
 STEPS_PER_WORK = 10
@@ -33,7 +32,8 @@ class ContentionView(View):
     )
     def post(self, request: Request, **_: Any) -> Response:
         """Rate of each flow, and load of each link."""
+        document = ContentionDocument.read(request.data)
         most = most_steps(MOST_WORK * STEPS_PER_WORK) // STEPS_PER_WORK
-        steps = work(request.data) * STEPS_PER_WORK
+        steps = document.work * STEPS_PER_WORK
         with calculation(steps, advice="take fewer links or flows") as check:
-            return Response(contention(request.data, most_work=most, check=check))
+            return Response(shares(document, most_work=most, check=check).model_dump())

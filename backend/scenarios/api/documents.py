@@ -1,4 +1,4 @@
-"""Documents of scenarios and shared links as the API describes them.
+"""Documents of scenarios as the API describes them.
 
 Requests are described only: the domain reads them, and is stricter than any description.
 """
@@ -141,65 +141,9 @@ class OfferMix(serializers.Serializer[Any]):
     data_version = serializers.IntegerField()
 
 
-class FlowResult(serializers.Serializer[Any]):
-    """Rate of each of the equal flows."""
-
-    name = serializers.CharField()
-    rate_bytes_per_s = serializers.FloatField()
-    bottleneck = serializers.CharField(allow_null=True, help_text="null: its demand is met")
-    transfer_s = serializers.FloatField(allow_null=True)
-
-
-class LinkResult(serializers.Serializer[Any]):
-    """Use of a link by all flows together."""
-
-    name = serializers.CharField()
-    used_bytes_per_s = serializers.FloatField()
-    utilisation = serializers.FloatField()
-
-
-class ContentionResult(serializers.Serializer[Any]):
-    """Max-min fair shares."""
-
-    flows = FlowResult(many=True)
-    links = LinkResult(many=True)
-
-
-class CapacityResult(serializers.Serializer[Any]):
-    """Where the raw bytes of an array go."""
-
-    raw_bytes = serializers.IntegerField()
-    usable_bytes = serializers.IntegerField()
-    redundancy_bytes = serializers.IntegerField()
-    padding_bytes = serializers.IntegerField()
-    spare_bytes = serializers.IntegerField()
-    reserved_bytes = serializers.IntegerField(help_text="what ZFS keeps for itself")
-    reported_bytes = serializers.IntegerField(allow_null=True, help_text="by zfs list")
-
-
-class ThroughputResult(serializers.Serializer[Any]):
-    """Expected of all disks together; null where the disk's own figure is not known."""
-
-    read_bytes_per_s = serializers.FloatField()
-    write_bytes_per_s = serializers.FloatField()
-    read_iops = serializers.FloatField(allow_null=True)
-    write_iops = serializers.FloatField(allow_null=True)
-
-
-class ArrayResult(serializers.Serializer[Any]):
-    """Space and performance of an array of disks."""
-
-    capacity = CapacityResult()
-    throughput = ThroughputResult()
-    survived_failures = serializers.IntegerField(help_text="disks that may fail at once")
-    rebuild_s = serializers.FloatField(allow_null=True, help_text="the shortest; null: none")
-
-
 DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
     "scenario-change": ScenarioChange,
     "scenario-detail": ScenarioDetail,
     "scenario-result": ScenarioResult,
     "offer-mix": OfferMix,
-    "contention-result": ContentionResult,
-    "array-result": ArrayResult,
 }

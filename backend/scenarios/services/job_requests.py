@@ -60,7 +60,6 @@ def job_create(*, workspace: Workspace, document: object, actor: str) -> Scenari
     ScenarioJobPiece.objects.bulk_create(pieces)
     detail = {"name": job.name, "options": job.options_count}
     audit_record(
-        workspace=workspace,
         actor=actor,
         action="scenario_job_create",
         target=job,

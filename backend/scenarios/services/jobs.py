@@ -38,9 +38,7 @@ def job_cancel(*, job: ScenarioJob, actor: str) -> bool:
     if locked is None:
         return ScenarioJob.objects.filter(pk=job.pk, state=JobState.CANCELLED).exists()
     _end(locked, state=JobState.CANCELLED)
-    audit_record(
-        workspace=locked.workspace, actor=actor, action="scenario_job_cancel", target=locked
-    )
+    audit_record(actor=actor, action="scenario_job_cancel", target=locked)
     return True
 
 

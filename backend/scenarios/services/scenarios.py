@@ -188,7 +188,6 @@ def _slug(workspace: Workspace, name: str) -> str:
 
 def _record(scenario: Scenario, actor: str, action: str, detail: Mapping[str, Any]) -> None:
     audit_record(
-        workspace=scenario.workspace,
         actor=actor,
         action=action,
         target=scenario,

@@ -25,7 +25,7 @@ from backend.accounts.services.openid import (
     authorization_begin,
     authorization_finish,
 )
-from backend.accounts.services.sign_ins import single_sign_on_refused
+from backend.accounts.services.sign_ins import refusal_record
 from backend.common import clock
 from backend.common.rest.throttles import client_network, spend
 from backend.web.accounts.second_factor import sign_in
@@ -114,31 +114,22 @@ class PasswordForm(WriteForm):
 @sign_in_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def identity_link_page(request: HttpRequest) -> HttpResponse:
-    """Asks for the password, then shows the way to the provider: no form may lead there."""
+def identity_page(request: HttpRequest, *, is_removing: bool = False) -> HttpResponse:
+    """Asks for the password, which ends the link and is then the way in, or shows the way to the
+    provider: no form may lead there."""
     _demand_switched_on()
     form = PasswordForm(request.POST if request.method == "POST" else None)
-    is_confirmed = _is_confirmed(request, form)
-    if is_confirmed:
-        request.session[LINK] = clock.now().timestamp()
-    context = {"form": form, "provider": settings.OIDC_NAME, "is_confirmed": is_confirmed}
-    return render(request, "account/identity.html", context)
-
-
-@sensitive_post_parameters()
-@sign_in_required
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-def identity_unlink_page(request: HttpRequest) -> HttpResponse:
-    """Ends the link for who gives the password, which is then the way in."""
-    _demand_switched_on()
-    form = PasswordForm(request.POST if request.method == "POST" else None)
+    provider = settings.OIDC_NAME
+    context = {"form": form, "provider": provider, "is_removing": is_removing}
     if _is_confirmed(request, form):
-        identity_unlink(user=person_of(request), workspace=workspace_of(request))
-        said = _("You no longer sign in with {provider}.", provider=settings.OIDC_NAME)
-        messages.success(request, said)
-        return HttpResponseRedirect(reverse("account"))
-    context = {"form": form, "provider": settings.OIDC_NAME, "is_removing": True}
+        if is_removing:
+            identity_unlink(user=person_of(request), workspace=workspace_of(request))
+            messages.success(
+                request, _("You no longer sign in with {provider}.", provider=provider)
+            )
+            return HttpResponseRedirect(reverse("account"))
+        request.session[LINK] = clock.now().timestamp()
+        context["is_confirmed"] = True
     return render(request, "account/identity.html", context)
 
 
@@ -185,7 +176,8 @@ def _return_address() -> str:
 
 
 def _refuse(request: HttpRequest, reason: str) -> HttpResponse:
-    single_sign_on_refused(request=request, reason=reason)
+    # As seldom as other refusals.
+    refusal_record(request=request, action="login_failed", by="single sign-on", reason=reason)
     why = REASONS.get(reason, _("Its answer is not for this sign-in. Start again."))
     context = {"provider": settings.OIDC_NAME, "why": why}
     return render(request, "registration/single_sign_on.html", context, status=HTTPStatus.FORBIDDEN)

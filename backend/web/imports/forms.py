@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
-from backend.benchmarks.services.archive_members import MAX_PACKED_BYTES
+from backend.benchmarks.services.archive_reading import MAX_PACKED_BYTES
 from backend.domain.parsing import dd
 from backend.domain.parsing.importing import TOOLS
 from backend.domain.parsing.texts import MAX_CHARACTERS, decode_text

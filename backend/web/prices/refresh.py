@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of
-from backend.accounts.services.workspaces import SHARED, may_write
+from backend.accounts.services.workspaces import may_write
 from backend.catalog.selectors.price_refresh import (
     is_resting,
     last_requested_at,
@@ -41,7 +41,7 @@ def price_refresh_state(request: HttpRequest) -> HttpResponse:
 
 
 def refresh_context(request: HttpRequest) -> dict[str, Any]:
-    is_owner = may_write(workspace_of(request), SHARED)
+    is_owner = may_write(workspace_of(request), None)
     return {
         "refresh": refresh_progress(),
         "refreshed_at": last_requested_at(),

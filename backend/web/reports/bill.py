@@ -19,7 +19,7 @@ from backend.web.bills.shown import (
     target_rows,
     waste_words,
 )
-from backend.web.reports.sheet import Sheet, SheetColumn, bar, some
+from backend.web.reports.sheet import Sheet, SheetColumn, bar, bar_chart, bar_words, some
 from backend.web.shared import figures
 from backend.web.shared.language import _, localize
 
@@ -73,15 +73,10 @@ def _chart(answer: Elsewhere, unit: str) -> dict[str, Any]:
             for alternative in shown
         ),
     ]
-    said = "; ".join(f"{entry['label']} {figures.figure(entry['value'])}" for entry in bars)
-    return {
-        "title": _("Today and elsewhere"),
-        "unit": unit,
-        "bars": bars,
-        "median": None,
-        "range": _("nine of ten draws"),
-        "summary": _("Bars of the cost in {unit}, lower is better: {said}.", unit=unit, said=said),
-    }
+    summary = _(
+        "Bars of the cost in {unit}, lower is better: {said}.", unit=unit, said=bar_words(bars)
+    )
+    return bar_chart(_("Today and elsewhere"), unit, bars, summary, interval=_("nine of ten draws"))
 
 
 def _services(assumed: Assumptions, currency: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from backend.catalog.models import HardwareModel
 from backend.web.hardware.plots import band_costs, conclusion
 from backend.web.hardware.shown import assumption_rows, cost_rows
-from backend.web.reports.sheet import Sheet, SheetColumn, bar, some
+from backend.web.reports.sheet import Sheet, SheetColumn, bar, bar_chart, some
 from backend.web.scenarios.figures import value_text
 from backend.web.shared import figures
 from backend.web.shared.language import _
@@ -43,15 +43,10 @@ def _money(amount: str) -> str:
 def _chart(cost: Mapping[str, Any], unit: str) -> dict[str, Any]:
     # A band of nothing has no bar; the residual value may even make one negative.
     bands = [(name, amount) for name, amount in band_costs(cost) if amount > 0]
-    return {
-        "title": _("Cost of one server"),
-        "unit": unit,
-        "bars": [bar(name, float(amount)) for name, amount in bands],
-        "median": None,
-        "summary": _("Bars of what one server costs by its parts in {unit}: ", unit=unit)
-        + "; ".join(f"{name} {figures.money(amount, 'month')}" for name, amount in bands)
-        + ".",
-    }
+    said = "; ".join(f"{name} {figures.money(amount, 'month')}" for name, amount in bands)
+    summary = _("Bars of what one server costs by its parts in {unit}: ", unit=unit) + f"{said}."
+    bars = [bar(name, float(amount)) for name, amount in bands]
+    return bar_chart(_("Cost of one server"), unit, bars, summary)
 
 
 def _facts(model: HardwareModel, cost: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

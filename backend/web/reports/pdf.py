@@ -1,7 +1,6 @@
 """A report on one sheet of paper: sentence, picture, first rows, assumptions and sources."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 from xml.sax.saxutils import escape
@@ -16,6 +15,7 @@ from reportlab.pdfbase.pdfmetrics import stringWidth
 from reportlab.platypus import Flowable, KeepInFrame, Paragraph, SimpleDocTemplate, Spacer
 from reportlab.platypus import Table as PdfTable
 
+from backend.rankings.models import Report
 from backend.web.reports.sheet import Sheet
 from backend.web.shared.language import _
 
@@ -36,25 +36,14 @@ CELL = ParagraphStyle("cell", TEXT, fontSize=7.5, leading=9)
 FIGURE = ParagraphStyle("figure", CELL, alignment=TA_RIGHT)
 
 
-@dataclass(frozen=True)
-class Frame:
-    """Frame of a sheet on the paper: title and author above, the address below."""
-
-    title: str
-    author: str
-    lede: str
-    note: str
-    footer: str
-
-
-def sheet_pdf(cover: Frame, sheet: Sheet, paper: str) -> bytes:
+def report_pdf(report: Report, sheet: Sheet, address: str, paper: str) -> bytes:
     """A page of A4 or Letter; what would not fit is set smaller."""
     stream = BytesIO()
     document = SimpleDocTemplate(
         stream,
         pagesize=PAPERS[paper],
-        title=cover.title,
-        author=cover.author,
+        title=report.title,
+        author=report.created_by,
         subject=sheet.conclusion.sentence,
         creator="Rackrate",
         lang="en",
@@ -67,20 +56,26 @@ def sheet_pdf(cover: Frame, sheet: Sheet, paper: str) -> bytes:
     )
     # A frame has six points of its own on each side.
     width, height = document.width - 12, document.height - 12
-    document.build([KeepInFrame(width, height, list(_parts(cover, sheet, width)), mode="shrink")])
+    parts = list(_parts(report, sheet, address, width))
+    document.build([KeepInFrame(width, height, parts, mode="shrink")])
     return stream.getvalue()
 
 
-def _parts(cover: Frame, sheet: Sheet, width: float) -> Iterator[Flowable]:
-    yield _text(cover.title, TITLE)
-    yield _text(cover.lede, SMALL)
+def _parts(report: Report, sheet: Sheet, address: str, width: float) -> Iterator[Flowable]:
+    yield _text(report.title, TITLE)
+    lede = _(
+        "Frozen on {time} UTC by {person}. Nothing here has changed since.",
+        time=f"{report.created_at:%Y-%m-%d %H:%M}",
+        person=report.created_by,
+    )
+    yield _text(lede, SMALL)
     yield Spacer(0, 6)
     yield _text(sheet.conclusion.sentence, SENTENCE)
     if sheet.conclusion.detail:
         yield _text(sheet.conclusion.detail, SMALL)
-    if cover.note:
+    if report.note:
         yield Spacer(0, 4)
-        yield _text(_shorten(cover.note), TEXT)
+        yield _text(_shorten(report.note), TEXT)
     if sheet.chart:
         yield _text(f"{sheet.chart['title']}, {sheet.chart['unit']}", HEAD)
         yield _bars(sheet.chart["bars"], width)
@@ -91,7 +86,13 @@ def _parts(cover: Frame, sheet: Sheet, width: float) -> Iterator[Flowable]:
         # Escaped: reportlab reads markup in its paragraphs, and these words come from people.
         yield Paragraph(f"<b>{escape(name)}:</b> {escape(words)}", SMALL)
     yield Spacer(0, 6)
-    yield _text(cover.footer, SMALL)
+    footer = _(
+        "{address} · report {report} · data version {data_version} · Rackrate",
+        address=address,
+        report=report.pk,
+        data_version=report.data_version,
+    )
+    yield _text(footer, SMALL)
 
 
 def _shorten(note: str) -> str:

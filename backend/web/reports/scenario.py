@@ -8,7 +8,7 @@ from backend.domain.scenarios.conclusion import conclude
 from backend.domain.scenarios.ready_options import options_with_examples
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import Simulated
-from backend.web.reports.sheet import Sheet, SheetColumn, bar, some
+from backend.web.reports.sheet import Sheet, SheetColumn, bar, bar_chart, bar_words, some
 from backend.web.scenarios.figures import (
     cost,
     currency_of,
@@ -55,20 +55,14 @@ def scenario_sheet(scenario: Scenario, outcome: Simulated) -> Sheet:
 
 def _chart(options: Sequence[Mapping[str, Any]], currency: str, span: str) -> dict[str, Any]:
     bars = [bar(option["name"], cost(option), _spread(option)) for option in options]
-    said = "; ".join(f"{entry['label']} {figures.figure(entry['value'])}" for entry in bars)
-    return {
-        "title": _("Cost in {span}", span=span),
-        "unit": currency,
-        "bars": bars,
-        "median": None,
-        # From the 5th to the 95th percentile; for a ranking the script says 95 % interval.
-        "range": _("nine of ten draws"),
-        "summary": _(
-            "Bars of the cost of each option in {currency}, lower is better: {said}.",
-            currency=currency,
-            said=said,
-        ),
-    }
+    summary = _(
+        "Bars of the cost of each option in {currency}, lower is better: {said}.",
+        currency=currency,
+        said=bar_words(bars),
+    )
+    # From the 5th to the 95th percentile.
+    interval = _("nine of ten draws")
+    return bar_chart(_("Cost in {span}", span=span), currency, bars, summary, interval=interval)
 
 
 def _spread(option: Mapping[str, Any]) -> tuple[float, float] | None:

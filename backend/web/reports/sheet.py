@@ -4,7 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from backend.domain.conclusions import Certainty, Conclusion
+from pydantic import TypeAdapter
+
+from backend.domain.conclusions import Conclusion
+from backend.web.shared import figures
 from backend.web.shared.language import _
 
 # A sheet is one page of paper, and a line of sources or parts is only a hint at where to look.
@@ -40,18 +43,12 @@ class Sheet:
         return asdict(self)
 
 
+_SHEET = TypeAdapter(Sheet)
+
+
 def sheet_of(document: Mapping[str, Any]) -> Sheet:
     """A sheet that was stored."""
-    said = document["conclusion"]
-    return Sheet(
-        conclusion=Conclusion(said["sentence"], Certainty(said["certainty"]), said["detail"]),
-        chart=document["chart"],
-        # What JSON has made of the tuples and classes is turned back; the chart stays as the script
-        # reads it.
-        columns=[SheetColumn(**column) for column in document["columns"]],
-        rows=document["rows"],
-        facts=[(name, words) for name, words in document["facts"]],
-    )
+    return _SHEET.validate_python(document)
 
 
 def bar(label: str, value: float, interval: tuple[float, float] | None = None) -> dict[str, Any]:
@@ -59,6 +56,19 @@ def bar(label: str, value: float, interval: tuple[float, float] | None = None) -
     low, high = interval or (None, None)
     # The script takes the same bars everywhere: one without a provider has the neutral colour.
     return {"label": label, "provider": "", "value": value, "low": low, "high": high}
+
+
+def bar_chart(
+    title: str, unit: str, bars: Sequence[Mapping[str, Any]], summary: str, *, interval: str = ""
+) -> dict[str, Any]:
+    """The chart of a sheet; without a name of its interval the page says 95 %."""
+    chart = {"title": title, "unit": unit, "bars": bars, "median": None, "summary": summary}
+    return {**chart, "range": interval} if interval else chart
+
+
+def bar_words(bars: Sequence[Mapping[str, Any]]) -> str:
+    """The bars in one line, for the summary of their chart."""
+    return "; ".join(f"{entry['label']} {figures.figure(entry['value'])}" for entry in bars)
 
 
 def some(parts: Sequence[str]) -> str:

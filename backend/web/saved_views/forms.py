@@ -3,10 +3,9 @@
 from django import forms
 
 from backend.accounts.models import Scope
-from backend.accounts.services.tokens import DEFAULT_LIFE as TOKEN_LIFE
-from backend.accounts.services.tokens import LONGEST_LIFE as LONGEST_TOKEN_LIFE
+from backend.accounts.services import tokens
 from backend.rankings.models import Visibility
-from backend.rankings.services.feeds import DEFAULT_LIFE, LONGEST_LIFE
+from backend.rankings.services import feeds
 from backend.web.shared import number_fields
 from backend.web.shared.forms import WriteForm, text
 from backend.web.shared.language import lazy
@@ -38,7 +37,7 @@ class FeedKeyForm(WriteForm):
     name = text(
         lazy("Name of the key"), maxlength=100, help_text=lazy("Where it is used, such as a sheet.")
     )
-    expires_days = days(DEFAULT_LIFE.days, LONGEST_LIFE.days)
+    expires_days = days(feeds.DEFAULT_DAYS, feeds.MAX_DAYS)
 
 
 class TokenForm(WriteForm):
@@ -46,6 +45,4 @@ class TokenForm(WriteForm):
 
     name = text(lazy("Name"), maxlength=100, help_text=lazy("Who or what uses it."))
     scope = forms.ChoiceField(label=lazy("May"), choices=Scope.choices, initial=Scope.READ)
-    expires_days = days(TOKEN_LIFE.days, LONGEST_TOKEN_LIFE.days)
-
-    pointers = {"/expires_at": "expires_days"}
+    expires_days = days(tokens.DEFAULT_DAYS, tokens.MAX_DAYS)

@@ -1,6 +1,5 @@
 """Saved views: their list, saving one, and one with its feeds."""
 
-import datetime as dt
 from typing import Any
 from uuid import UUID
 
@@ -230,10 +229,7 @@ def feed_key_new(request: HttpRequest, slug: str) -> HttpResponse:
                 # Before the key is made: a view that can no longer be asked gets no feed.
                 query, _errors = query_from(view_params(view))
                 made, text = feed_key_create(
-                    view=view,
-                    name=form.cleaned_data["name"],
-                    life=dt.timedelta(days=form.cleaned_data["expires_days"]),
-                    actor=request.user.get_username(),
+                    view=view, actor=request.user.get_username(), **form.cleaned_data
                 )
                 shown = feed_list(request, view, text, query)
                 return _page(request, view, made=made, shown=shown)

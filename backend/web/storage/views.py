@@ -1,45 +1,26 @@
 """The storage page: who gets what of shared links, what disks make an array, empty channels."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from backend.domain.conclusions import Conclusion
+from backend.domain.conclusions import Certainty, Conclusion
 from backend.domain.facts import JOBS, SERVERS
+from backend.domain.storage.presets import EFFICIENCIES, PRESETS
 from backend.web.shared import state
 from backend.web.shared.access import readable
+from backend.web.storage import arrays, links, memory
 from backend.web.storage.examples import EXAMPLES
-from backend.web.storage.fields import Given
-from backend.web.storage.forms import ArrayForm, MemoryForm
-from backend.web.storage.lines import (
-    array_document,
-    array_summary,
-    chain_document,
-    conclusion,
-    flow_lines,
-    level_lines,
-    lines_of_measurements,
-    link_lines,
-    memory_summary,
-    memory_warnings,
-    module_lines,
-    shares_by_source,
-    space_lines,
-    speed_sources,
-    summary,
-)
-from backend.web.storage.link_forms import LinksForm
+from backend.web.storage.fields import MB, Given
 from backend.web.storage.market import Market, best_by, with_disk
-from backend.web.storage.plots import level_plots, links_plot
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "links": LinksForm.names,
-    "arrays": tuple(ArrayForm.base_fields),
-    "memory": tuple(MemoryForm.base_fields),
+    "links": links.LinksForm.names,
+    "arrays": tuple(arrays.ArrayForm.base_fields),
+    "memory": tuple(memory.MemoryForm.base_fields),
 }
 # What offers are ranked by beside the part; arrays lead to offers by their space.
 METRIC_OF = {"links": "net_tcp_bits_per_s", "memory": "memory_bandwidth_bytes_per_s"}
@@ -56,29 +37,65 @@ def storage_page(request: HttpRequest) -> HttpResponse:
     }
     # A section that the address does not state shows its first example: an empty page explains nothing.
     stated = {section: own[section] or EXAMPLES[section][0][1] for section in SECTIONS}
-    known = {name for names in SECTIONS.values() for name in names}
-    calculated = {
-        "links": _links(stated["links"]),
-        "arrays": _arrays(stated["arrays"], own, request.path),
-        "memory": _memory(stated["memory"]),
+
+    def address(section: str, params: Given) -> str:
+        # What other sections were sent with stays in the link: a click must not empty them.
+        kept = _of_others(section, own) | {name: list(values) for name, values in params.items()}
+        return f"{request.path}{state.encode(kept)}#{section}"
+
+    def array_address(changes: Mapping[str, str]) -> str:
+        changed = {name: [value] for name, value in changes.items()}
+        return address("arrays", {**stated["arrays"], **changed})
+
+    parts = {
+        "links": links.calculate(stated["links"]),
+        "arrays": arrays.calculate(stated["arrays"], array_address),
+        "memory": memory.calculate(stated["memory"]),
     }
     # What the address states is unfolded, else the first part: three calculators at once are a wall.
     opened = {name for name in SECTIONS if own[name]} or {next(iter(SECTIONS))}
-    for name in opened:
-        calculated[name] |= {"is_open": True, "market": _market(request, name, calculated[name])}
-    parts = {name: part | _around(name, own, request.path) for name, part in calculated.items()}
-    # What was stated comes before the examples.
-    in_order = sorted(parts.values(), key=lambda part: bool(part["is_example"]))
+    for name, part in parts.items():
+        if name in opened:
+            part |= {"is_open": True, "market": _market(request, name, part)}
+        part |= {
+            "action": f"{request.path}#{name}",
+            "hidden": [
+                (param, value)
+                for param, values in _of_others(name, own).items()
+                for value in values
+            ],
+            "examples": [(label, address(name, example)) for label, example in EXAMPLES[name]],
+            "is_example": not own[name],
+        }
+    known = {name for names in SECTIONS.values() for name in names}
     context = {
         **parts,
         "unknown": sorted(given.keys() - known),
-        "conclusion": _conclusion(in_order),
-        "speeds": speed_sources(),
-        "seen": shares_by_source(),
+        "conclusion": _conclusion(parts),
+        "speeds": [(each.label, each.bytes_per_s / MB, each.source) for each in PRESETS.values()],
+        "seen": [
+            arrays.Measured(
+                each.label,
+                each.expected_bytes_per_s / MB,
+                each.measured_bytes_per_s / MB,
+                each.source,
+            )
+            for each in EFFICIENCIES.values()
+        ],
         "jobs": JOBS,
         "servers": SERVERS,
     }
     return render(request, "storage/page.html", context)
+
+
+def _of_others(section: str, own: Mapping[str, Given]) -> dict[str, list[str]]:
+    """Parameters that the other sections were sent with."""
+    return {
+        name: list(values)
+        for other, params in own.items()
+        if other != section
+        for name, values in params.items()
+    }
 
 
 def _market(request: HttpRequest, section: str, part: Mapping[str, Any]) -> Market | None:
@@ -89,93 +106,12 @@ def _market(request: HttpRequest, section: str, part: Mapping[str, Any]) -> Mark
     return with_disk(request, estimate.capacity.usable_bytes) if estimate else None
 
 
-def _conclusion(parts: Sequence[Mapping[str, Any]]) -> Conclusion | None:
-    """None where the first part is wrong: an example's sentence would pass for its result."""
-    said = [part["summary"] for part in parts if "summary" in part]
-    return conclusion(said) if "summary" in parts[0] else None
-
-
-def _around(section: str, own: Mapping[str, Given], path: str) -> dict[str, Any]:
-    """Where a section's form leads to, what it carries along, and its examples."""
-    others = {
-        n: list(v) for key, params in own.items() if key != section for n, v in params.items()
-    }
-    return {
-        "action": f"{path}#{section}",
-        "hidden": [(name, value) for name, values in others.items() for value in values],
-        "examples": [
-            (label, _address(path, {**others, **example}, section))
-            for label, example in EXAMPLES[section]
-        ],
-        "is_example": not own[section],
-    }
-
-
-def _address(path: str, params: Given, section: str) -> str:
-    query = state.encode({name: list(values) for name, values in params.items()})
-    return f"{path}{query}#{section}"
-
-
-def _links(given: Given) -> dict[str, Any]:
-    form = LinksForm(given)
-    chain = form.solve()
-    if chain is None:
-        return {"form": form}
-    links = link_lines(chain)
-    asked = [line.cleaned_data["asks"] for line in form.flows]
-    flows = flow_lines(chain, links, [None if value is None else float(value) for value in asked])
-    return {
-        "form": form,
-        "summary": summary(links, flows),
-        "links": links,
-        "flows": flows,
-        "move": form.total.cleaned_data["move"],
-        "document": json.dumps(chain_document(chain, form.transfer_bytes), indent=1),
-        "plot": links_plot(chain, links, flows) if links else None,
-    }
-
-
-def _arrays(given: Given, own: Mapping[str, Given], path: str) -> dict[str, Any]:
-    form = ArrayForm(given)
-    solved = form.solve()
-    if solved is None:
-        return {"form": form}
-    array, estimate = solved
-    others = {n: v for key, params in own.items() if key != "arrays" for n, v in params.items()}
-
-    def url_of(**changes: str) -> str:
-        # What other sections were sent with stays in the link: a click must not empty them.
-        changed = {**others, **given, **{name: [value] for name, value in changes.items()}}
-        return _address(path, changed, "arrays")
-
-    levels = level_lines(array, form.used_ratio, form.rules, url_of)
-    label = next(level.label for level in levels if level.key == array.level)
-    return {
-        "form": form,
-        "array": array,
-        "summary": array_summary(label, array, estimate),
-        "estimate": estimate,
-        "space": space_lines(estimate),
-        "measured": lines_of_measurements(
-            estimate, form.measured("seen_read"), form.measured("seen_write")
-        ),
-        "levels": levels,
-        "document": json.dumps(array_document(array, form.used_ratio, form.generation), indent=1),
-        "plots": level_plots(levels),
-    }
-
-
-def _memory(given: Given) -> dict[str, Any]:
-    form = MemoryForm(given)
-    solved = form.solve()
-    if solved is None:
-        return {"form": form}
-    memory, population = solved
-    return {
-        "form": form,
-        "memory": memory,
-        "summary": memory_summary(population),
-        "population": population,
-        "warnings": memory_warnings(memory, population),
-        "modules": module_lines(memory, population),
-    }
+def _conclusion(parts: Mapping[str, Mapping[str, Any]]) -> Conclusion | None:
+    """The first part of the page that was calculated, the others below it."""
+    # What was stated comes before the examples.
+    in_order = sorted(parts.values(), key=lambda part: bool(part["is_example"]))
+    # None where the first part is wrong: an example's sentence would pass for its result.
+    if "summary" not in in_order[0]:
+        return None
+    first, *others = (f"{part['summary']}." for part in in_order if "summary" in part)
+    return Conclusion(first, Certainty.CLEAR, " ".join(others))

@@ -1,6 +1,5 @@
 """API tokens: made, shown once, listed with their last use, revoked; for admins."""
 
-import datetime as dt
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +14,6 @@ from backend.accounts.models import ApiToken, Scope
 from backend.accounts.selectors.tokens import tokens_of
 from backend.accounts.services.acting import workspace_of
 from backend.accounts.services.tokens import token_create, token_revoke
-from backend.common import clock
 from backend.web.saved_views.forms import TokenForm
 from backend.web.shared.access import demand, person_of, readable
 from backend.web.shared.confirming import Question, confirm_first
@@ -32,26 +30,18 @@ def tokens_page(request: HttpRequest) -> HttpResponse:
     form = TokenForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         with form.refusals():
-            token, text = _create(request, form)
+            token, text = token_create(
+                workspace=workspace_of(request),
+                owner=person_of(request),
+                actor=request.user.get_username(),
+                **form.cleaned_data,
+            )
             # In the answer to the POST and not behind a redirect: the text is stored nowhere to be
             # shown later.
             made = {"made": token, "text": text}
             form = TokenForm()
-    now = clock.now()
-    tokens = tokens_of(workspace_of(request))
-    lines = [(token, token.revoked_at is None and token.expires_at > now) for token in tokens]
-    return render(request, "tokens/page.html", {"form": form, "lines": lines, **made})
-
-
-def _create(request: HttpRequest, form: TokenForm) -> tuple[ApiToken, str]:
-    return token_create(
-        workspace=workspace_of(request),
-        owner=person_of(request),
-        name=form.cleaned_data["name"],
-        scope=form.cleaned_data["scope"],
-        expires_at=clock.now() + dt.timedelta(days=form.cleaned_data["expires_days"]),
-        actor=request.user.get_username(),
-    )
+    context = {"form": form, "tokens": tokens_of(workspace_of(request)), **made}
+    return render(request, "tokens/page.html", context)
 
 
 def _token(request: HttpRequest, token_id: UUID) -> ApiToken:

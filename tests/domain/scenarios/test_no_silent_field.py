@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from backend.domain.contention_document import ContentionDocument, contention
 from backend.domain.documents.model import Document as Model
 from backend.domain.documents.model import every_field
 from backend.domain.errors import InvalidDocument
@@ -15,7 +14,9 @@ from backend.domain.hardware_document import HardwareDocument, hardware_from
 from backend.domain.scenarios.document import ScenarioDocument
 from backend.domain.scenarios.series import series
 from backend.domain.scenarios.simulate import simulate
+from backend.domain.storage.links import ContentionDocument
 from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup
+from tests.domain.storage_documents import contention
 
 HARDWARE: Document = {
     "name": "own",

@@ -6,8 +6,6 @@ from fractions import Fraction
 
 import pytest
 
-from backend.domain.contention import Flow, Link, shares
-from backend.domain.errors import InvalidValue
 from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup
 from tests.domain.scenarios.short import (
     CLOUD,
@@ -18,6 +16,7 @@ from tests.domain.scenarios.short import (
     steps,
     total,
 )
+from tests.domain.storage_documents import faults, flow, link, shared
 
 # --- billing ------------------------------------------------------------------------------------
 
@@ -174,24 +173,23 @@ def test_rule_32_money_is_exact_and_rounded_once_half_to_even() -> None:
 
 
 def test_rule_33_a_flow_has_its_rate_or_is_limited_by_a_full_link() -> None:
-    links = [Link("up", 0.3), Link("disk", 0.3)]
-    found = shares(links, [Flow("a", 3, 0.1, ("disk", "up"))])
+    links = [link("up", 0.3), link("disk", 0.3)]
+    found = shared(links, [flow("a", 3, 0.1, ("disk", "up"))])
     # three times 0.1 fill both links, and each has what it asks
     assert (found.flows[0].rate_bytes_per_s, found.flows[0].bottleneck) == (0.1, None)
-    found = shares(links, [Flow("a", 3, 0.2, ("disk", "up"))])
+    found = shared(links, [flow("a", 3, 0.2, ("disk", "up"))])
     assert (found.flows[0].rate_bytes_per_s, found.flows[0].bottleneck) == (0.1, "disk")
 
 
 def test_rule_34_impossible_flows_are_refused_and_no_rate_has_no_time() -> None:
-    link = [Link("a", 10)]
-    for flow in (
-        Flow("f", 0, 1, ("a",)),
-        Flow("f", 1, 1, ("a", "a")),
-        Flow("f", 1, 1, ("b",)),
-        Flow("f", 1, None, ()),
+    a = [link("a", 10)]
+    for impossible in (
+        flow("f", 0, 1, ("a",)),
+        flow("f", 1, 1, ("a", "a")),
+        flow("f", 1, 1, ("b",)),
+        flow("f", 1, None, ()),
     ):
-        with pytest.raises(InvalidValue, match="flows/0"):
-            shares(link, [flow])
-    still = [Flow("f", 1, 0, ("a",))]
-    assert shares(link, still, transfer_bytes=5).flows[0].transfer_s is None
-    assert shares(link, [Flow("f", 1, 5, ("a",))]).flows[0].transfer_s is None
+        assert all(pointer.startswith("/flows/0/") for pointer in faults(shared, a, [impossible]))
+    still = [flow("f", 1, 0, ("a",))]
+    assert shared(a, still, transfer_bytes=5).flows[0].transfer_s is None
+    assert shared(a, [flow("f", 1, 5, ("a",))]).flows[0].transfer_s is None

@@ -12,16 +12,16 @@ import pytest
 
 from backend.domain import cmips
 from backend.domain.comparison import delta_ratio
-from backend.domain.contention import Flow, Link, shares
 from backend.domain.metrics import metric
 from backend.domain.parsing import dd
 from backend.domain.pricing import price_per_period
 from backend.domain.ranking import value_per_cost
 from backend.domain.scenarios.simulate import simulate
-from backend.domain.storage.arrays import Array, ArrayDisk, estimate
-from backend.domain.storage.presets import EFFICIENCIES, PRESETS, aggregate, efficiency_ratio
+from backend.domain.storage.arrays import ArrayDocument, estimate
+from backend.domain.storage.presets import EFFICIENCIES, PRESETS
 from backend.domain.units import gib
 from tests.domain.scenarios.documents import Document, all_of, price, startup
+from tests.domain.storage_documents import array_of, flow, link, segment, shared
 
 MB, GB, TB, GIB, TIB = 10**6, 10**9, 10**12, 2**30, 2**40
 GIGABIT = PRESETS["gigabit"].bytes_per_s
@@ -119,24 +119,24 @@ def test_points_per_price(score: int, euros: int, dollars: int, expected: tuple[
 def test_gigabit_links_alone_and_together() -> None:
     # 10^9 / 8 = 125 MB/s, of which about 100 are seen
     assert GIGABIT == 125 * MB
-    assert efficiency_ratio(PRESETS["gigabit_usable"].bytes_per_s, GIGABIT) == 0.8
+    assert PRESETS["gigabit_usable"].bytes_per_s / GIGABIT == 0.8
     ten = PRESETS["10_gigabit"].bytes_per_s
-    assert aggregate(GIGABIT, 2, "bond").total_bytes_per_s == 250 * MB
-    assert aggregate(ten, 2, "bond").total_bytes_per_s == 2500 * MB
+    assert segment(GIGABIT, 2, "bond").total_bytes_per_s == 250 * MB
+    assert segment(ten, 2, "bond").total_bytes_per_s == 2500 * MB
     assert PRESETS["2_5_gigabit"].bytes_per_s == 312.5 * MB
 
 
 def test_four_paths_of_two_controllers() -> None:
     # 4 × 125 = 500 raw, 350 seen: 70 %
-    assert aggregate(GIGABIT, 4, "bond").total_bytes_per_s == 500 * MB
-    found = aggregate(GIGABIT, 4, "multipath").total_bytes_per_s
-    assert found == pytest.approx(350 * MB)
-    assert efficiency_ratio(found, 4 * GIGABIT) == pytest.approx(0.7)
+    assert segment(GIGABIT, 4, "bond").total_bytes_per_s == 500 * MB
+    paths = segment(GIGABIT, 4, "multipath").total_bytes_per_s
+    assert paths == pytest.approx(350 * MB)
+    assert paths / (4 * GIGABIT) == pytest.approx(0.7)
     # 30,000 × 1 MiB = 31,457,280,000 B; / 350 MB/s = 89.9 s
-    (flow,) = shares(
-        [Link("paths", 350 * MB)], [Flow("dd", 1, None, ("paths",))], transfer_bytes=30_000 * 2**20
+    (found,) = shared(
+        [link("paths", 350 * MB)], [flow("dd", 1, None, ("paths",))], transfer_bytes=30_000 * 2**20
     ).flows
-    assert (30_000 * 2**20, round(flow.transfer_s or 0, 1)) == (31_457_280_000, 89.9)
+    assert (30_000 * 2**20, round(found.transfer_s or 0, 1)) == (31_457_280_000, 89.9)
 
 
 def test_hosted_storage_sees_six_of_ten_gigabits() -> None:
@@ -157,9 +157,9 @@ def test_ten_heavy_machines_share_what_seventy_light_ones_leave(
     capacity_mb: float, light_mb: float, heavy_mb: float
 ) -> None:
     # 16 blades of 5 machines
-    flows = [Flow("light", 70, light_mb * MB, ("nas",)), Flow("heavy", 10, None, ("nas",))]
-    assert sum(flow.count for flow in flows) == 16 * 5
-    found = shares([Link("nas", capacity_mb * MB)], flows, transfer_bytes=1000 * MB).flows[1]
+    flows = [flow("light", 70, light_mb * MB, ("nas",)), flow("heavy", 10, None, ("nas",))]
+    assert sum(each["count"] for each in flows) == 16 * 5
+    found = shared([link("nas", capacity_mb * MB)], flows, transfer_bytes=1000 * MB).flows[1]
     assert found.rate_bytes_per_s == pytest.approx(heavy_mb * MB)
     # the text cuts 107.53 s down to 107, 1:47
     assert found.transfer_s == pytest.approx(1000 / heavy_mb)
@@ -174,23 +174,23 @@ def test_local_disk_is_many_times_the_share_of_the_network(
 ) -> None:
     speed = PRESETS[disk].bytes_per_s
     # 50, 550 and 900 MB/s against 9.3; 1000 MB of it
-    assert efficiency_ratio(speed, 9.3 * MB) == pytest.approx(times, abs=0.5)
+    assert speed / (9.3 * MB) == pytest.approx(times, abs=0.5)
     assert round(1000 * MB / speed, 2) == seconds
 
 
 def test_volume_over_the_network_is_slower_than_a_file() -> None:
     # 280 / 70 = 4; 70 of 125 = 56 %; of 5,000 = 1.4 %
     volume, file = EFFICIENCIES["iscsi_volume"], EFFICIENCIES["iscsi_file"]
-    assert efficiency_ratio(file.measured_bytes_per_s, volume.measured_bytes_per_s) == 4
-    assert efficiency_ratio(volume.measured_bytes_per_s, GIGABIT) == 0.56
+    assert file.measured_bytes_per_s / volume.measured_bytes_per_s == 4
+    assert volume.measured_bytes_per_s / GIGABIT == 0.56
     assert (volume.ratio, volume.expected_bytes_per_s) == (0.014, PRESETS["40_gigabit"].bytes_per_s)
 
 
 # --- disks --------------------------------------------------------------------------------------
 
 
-def disks(count: int, size: int, speed_mb: float, **given: Any) -> Array:
-    return Array("raid0", count, ArrayDisk(size, speed_mb * MB, speed_mb * MB), **given)
+def disks(count: int, size: int, speed_mb: float, **given: Any) -> ArrayDocument:
+    return array_of("raid0", count, {"bytes": size, "read_bytes_per_s": speed_mb * MB}, **given)
 
 
 def test_fifteen_drives_are_the_limit_and_not_their_controller() -> None:
@@ -241,10 +241,10 @@ def test_sixteen_drives_give_nine_tenths_of_their_sum() -> None:
     expected = estimate(disks(16, 4 * TB, 160)).throughput.read_bytes_per_s
     measured = rate(1_048_576_000_000, "453.155")
     assert (expected, round(measured / GB, 3)) == (2560 * MB, 2.314)
-    assert round(efficiency_ratio(measured, expected), 3) == 0.904
+    assert round(measured / expected, 3) == 0.904
     # the text says that they saturate two 10 Gb links: 92.6 % of 2,500 MB/s, not quite
-    dual = aggregate(PRESETS["10_gigabit"].bytes_per_s, 2, "bond").total_bytes_per_s
-    assert round(efficiency_ratio(measured, dual), 3) == 0.926
+    dual = segment(PRESETS["10_gigabit"].bytes_per_s, 2, "bond").total_bytes_per_s
+    assert round(measured / dual, 3) == 0.926
 
 
 @pytest.mark.parametrize(
@@ -291,10 +291,10 @@ def test_ratios_of_times(seconds: str, base_s: str, times: str) -> None:
 def test_files_of_a_week() -> None:
     # 5 million files and 2.5 GB in 604,800 s: 8.27 files/s, 4.1 kB/s
     week_s = 7 * 86_400
-    (flow,) = shares(
-        [Link("line", float(Fraction(2_500_000_000, week_s)))],
-        [Flow("all", 1, None, ("line",))],
+    (found,) = shared(
+        [link("line", float(Fraction(2_500_000_000, week_s)))],
+        [flow("all", 1, None, ("line",))],
         transfer_bytes=2_500_000_000,
     ).flows
-    assert flow.transfer_s == pytest.approx(week_s)
-    assert (round(flow.rate_bytes_per_s / 1000, 1), round(5_000_000 / week_s, 2)) == (4.1, 8.27)
+    assert found.transfer_s == pytest.approx(week_s)
+    assert (round(found.rate_bytes_per_s / 1000, 1), round(5_000_000 / week_s, 2)) == (4.1, 8.27)

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from backend.domain.contention_document import contention
 from backend.domain.errors import InvalidDocument
 from backend.domain.scenarios.regimes import regimes
 from backend.domain.scenarios.series import series
@@ -23,6 +22,7 @@ from backend.domain.scenarios.work import (
     coarsen,
 )
 from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup
+from tests.domain.storage_documents import contention
 
 FLOWS = [{"name": f"f{n}", "demand_bytes_per_s": n} for n in (1, 2)]
 YEAR = {"start": "2026-01-01T00:00:00+00:00", "days": 365, "step_s": 60}

@@ -14,7 +14,7 @@ from backend.accounts.services.people import (
     user_create,
     user_switch,
 )
-from backend.accounts.services.workspaces import default_workspace
+from backend.accounts.services.workspaces import home_workspace
 from backend.domain.errors import InvalidValue
 
 
@@ -70,8 +70,7 @@ class Command(BaseCommand):
         )
 
     def _enable(self, user: User) -> None:
-        workspace = user.membership.workspace if user.membership else default_workspace()
-        user_switch(user=user, is_active=True, workspace=workspace, actor=COMMAND)
+        user_switch(user=user, is_active=True, workspace=home_workspace(user), actor=COMMAND)
         self.stdout.write(f"{user.username} ({_role(user)}) may sign in.")
 
     def _list(self, *, is_json: bool) -> None:
@@ -88,7 +87,7 @@ class Command(BaseCommand):
 def _person(options: dict[str, Any]) -> User:
     name = options["name"]
     if options["action"] == "create":
-        return user_create(name=name, role=options["role"])
+        return user_create(name=name, scope=ROLES[options["role"]])
     user = User.objects.filter(username=name).first()
     if user is None:
         raise InvalidValue("/name", "nobody has this name; `user list` shows everybody")

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.accounts.management.workspaces import workspace_argument, workspace_option
 from backend.benchmarks.services.archive_import import run_import
-from backend.benchmarks.services.archive_members import MAX_PACKED_BYTES
+from backend.benchmarks.services.archive_reading import MAX_PACKED_BYTES
 from backend.catalog.selectors.offers import offers_visible
 from backend.domain.errors import DomainError
 
@@ -17,7 +17,7 @@ class Command(BaseCommand):
     help = "Import the archive of a run, verified, as imported results of an offer."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, help="the .tar.gz or .zip of a run")
+        parser.add_argument("file", type=Path, help="the archive of a run, JSON or that by gzip")
         parser.add_argument("--offer", required=True, metavar="SLUG")
         parser.add_argument("--json", action="store_true", help="print JSON")
         workspace_argument(parser)

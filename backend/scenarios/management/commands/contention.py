@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from backend.domain import figures
-from backend.domain.contention_document import contention
+from backend.domain.storage.links import ContentionDocument, shares
 from backend.scenarios.management.documents import DocumentCommand, table
 
 
@@ -12,7 +12,7 @@ class Command(DocumentCommand):
     help = "Max-min fair shares of links among flows (schema 1): the same numbers as the API."
 
     def answer(self, document: Any, _: dict[str, Any]) -> dict[str, Any]:
-        return contention(document)
+        return shares(ContentionDocument.read(document)).model_dump()
 
     def lines(self, answer: Mapping[str, Any]) -> list[str]:
         flows = [
