@@ -23,8 +23,8 @@ from backend.domain.documents.values import (
 )
 from backend.domain.errors import InvalidValue
 from backend.domain.money_document import AmountDocument, PlainAmount
+from backend.domain.offered import KINDS
 from backend.domain.pricing.purchase import PriceUnit
-from backend.domain.requirement_document import KINDS
 
 SSH_PORT = 22
 MAX_PORT = 65_535

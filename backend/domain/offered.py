@@ -10,6 +10,8 @@ from backend.domain.architectures import architecture
 from backend.domain.figures import figure
 from backend.domain.units import BYTES_PER_GIB
 
+# Kinds of offers.
+KINDS = ("cloud", "vps", "dedicated", "onprem")
 MEMORY_TOLERANCE_RATIO = 0.10
 # Kernel and firmware keep about as much, which is more than a tenth of the smallest machines.
 RESERVED_BYTES = BYTES_PER_GIB // 8

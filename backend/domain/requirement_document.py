@@ -26,12 +26,12 @@ from backend.domain.documents.values import (
     shown,
 )
 from backend.domain.metrics import METRICS
+from backend.domain.offered import KINDS
 from backend.domain.pricing.quoted import MOST_DECIMALS
 from backend.domain.region_groups import REGION_GROUPS
 from backend.domain.texts import text as _
 from backend.domain.units import HOURS_PER_MONTH
 
-KINDS = ("cloud", "vps", "dedicated", "onprem")
 SIZES = ("vcpu", "ram_gib", "disk_gb", "egress_gb_per_month")
 MOST_AMOUNT = Decimal(10) ** 15
 MOST_TARGETS = 12

@@ -10,8 +10,8 @@ from django import forms
 from backend.benchmarks.models import Host
 from backend.domain.errors import InvalidDocument
 from backend.domain.host_document import DEDICATED, MAX_NAME, MAX_PORT, SSH_PORT, UNITS
+from backend.domain.offered import KINDS
 from backend.domain.pricing.purchase import PriceUnit
-from backend.domain.requirement_document import KINDS
 from backend.web.shared import number_fields, words
 from backend.web.shared.forms import SecretText, WriteForm, amount_typed, currency, text
 from backend.web.shared.language import _, lazy
