@@ -19,7 +19,7 @@ urlpatterns = [
         name="feed",
     ),
     path("admin/", admin.site.urls),
-    path("", include("backend.web.urls")),
+    path("", include("backend.site.urls")),
 ]
 handler400 = "backend.api.errors.bad_request"
 handler500 = "backend.api.errors.server_error"

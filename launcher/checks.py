@@ -33,7 +33,7 @@ CHAOS_OF_SERVICES = "tests/e2e/test_chaos_services.py"
 # Processes for all that is not serial: one more than a small machine has processors, as many tests
 # wait for hosts and pages.
 BESIDE = 3
-FAST = ["tests/domain", "tests/providers", "tests/workers"]
+FAST = ["tests/pure", "tests/providers", "tests/workers"]
 # So many failed tests may run once more: a busy machine spoils a few, a fault of ours many.
 FAILED_AGAIN_MAX = 5
 
@@ -56,7 +56,7 @@ def _checks() -> list[Check]:
     probes = [str(path) for path in sorted(NATIVE.glob("*.[ch]"))]
     # Named one by one: node 20 takes a folder, later ones a pattern.
     script_tests = [str(path) for path in sorted((ROOT / "frontend/tests").glob("*.test.js"))]
-    domain = ["tests/domain", "tests/providers", "tests/architecture"]
+    domain = ["tests/pure", "tests/providers", "tests/architecture"]
     return [
         Check("types", _python("-m", "mypy")),
         Check("format", [str(BIN / "ruff"), "format", "--check", "."]),

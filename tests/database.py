@@ -14,7 +14,7 @@ from django.core.management.color import no_style
 from django.db import connection, transaction
 
 from backend.catalog.models import DataVersion
-from backend.common import clock
+from backend.core import clock
 
 Made = TypeVar("Made")
 MADE_BY_MIGRATE = {"django_migrations", "django_content_type", "auth_permission"}

@@ -7,6 +7,7 @@ from typing import Any
 
 from backend.accounts.models import Membership, Scope, User, Workspace
 from backend.accounts.services.workspaces import default_workspace
+from backend.benchmarks.calc.host_document import HostDocument
 from backend.benchmarks.models import Host, HostState, Run, Sample, Source
 from backend.benchmarks.services.hosts import host_create
 from backend.catalog.models import (
@@ -18,8 +19,7 @@ from backend.catalog.models import (
     Provider,
     Region,
 )
-from backend.domain.host_document import HostDocument
-from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
+from backend.money.pricing.purchase import PriceUnit, PurchaseModel
 
 AT = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
 _number = count(1)

@@ -4,7 +4,7 @@ import logging
 
 from backend.bills.models import BillUpload
 from backend.bills.selectors.bills import uploads_waiting
-from backend.common.alone import alone
+from backend.core.alone import alone
 
 log = logging.getLogger(__name__)
 

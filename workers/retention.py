@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from backend.accounts.services import retention as accounts
 from backend.benchmarks.services import retention as benchmarks
 from backend.catalog.services import retention as catalog
-from backend.common.alone import alone
-from backend.common.retention import Retention, count_old, forget_old
+from backend.core.alone import alone
+from backend.core.retention import Retention, count_old, forget_old
 from backend.notifications.services import retention as notifications
 from backend.scenarios.services import retention as scenarios
 

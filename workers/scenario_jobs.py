@@ -7,7 +7,7 @@ from uuid import UUID
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import InterfaceError, OperationalError
 
-from backend.domain.errors import DomainError, Reason
+from backend.foundation.errors import DomainError, Reason
 from backend.scenarios.models import ScenarioJobPiece
 from backend.scenarios.selectors.jobs import job_document, option_figures
 from backend.scenarios.services.jobs import (
@@ -69,7 +69,7 @@ def _work(piece: ScenarioJobPiece) -> None:
 
 def _calculate(piece: ScenarioJobPiece) -> None:
     # Here, as it loads numpy, which no other task needs: 30 MB in each process.
-    from backend.domain.scenarios.simulate import compared, options_written
+    from backend.scenarios.calc.simulate import compared, options_written
 
     document, check = job_document(piece.job_id), _Heartbeat(piece)
     if document is None:

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from backend.benchmarks.services.leases import Claim
 from backend.catalog.services.feeds import feeds_due
-from backend.common.object_store import StoreAway
-from backend.common.queue import Task, enqueue
 from backend.config.celery import app
+from backend.core.object_store import StoreAway
+from backend.core.queue import Task, enqueue
 from workers import bills, retention, scenario_jobs
 from workers.engine import dispatch, host_scan, periodic, poller, presence
 from workers.notifications import delivery

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from backend.accounts.models import ApiToken, AuditEntry, CloudAccount, User, Workspace
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import default_workspace
-from backend.common.admin import AnyAdmin, ReadOnlyAdmin
+from backend.core.admin import AnyAdmin, ReadOnlyAdmin
 
 if TYPE_CHECKING:
     PersonBase = UserAdmin[User]

@@ -12,11 +12,11 @@ from django.utils.functional import cached_property
 from django_otp.models import Device, ThrottlingMixin
 from django_otp.oath import TOTP
 
-from backend.common import clock
-from backend.common.crypto import WEB, unseal
-from backend.common.models import Identified, Remembering
-from backend.common.sealing import identity_of
-from backend.domain.texts import text as _
+from backend.core import clock
+from backend.core.crypto import WEB, unseal
+from backend.core.models import Identified, Remembering
+from backend.core.sealing import identity_of
+from backend.foundation.texts import text as _
 
 if TYPE_CHECKING:
     PeopleBase = UserManager["User"]

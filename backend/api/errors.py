@@ -13,10 +13,10 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from rest_framework.request import Request
 
-from backend.common.object_store import StoreAway
-from backend.common.rest.parameters import printable
-from backend.common.rest.problem import problem
-from backend.common.rest.views import View
+from backend.core.object_store import StoreAway
+from backend.core.rest.parameters import printable
+from backend.core.rest.problem import problem
+from backend.core.rest.views import View
 
 API_PREFIX = "/api/"
 # What connections raise that are cut, refused or not answered in time.

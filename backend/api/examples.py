@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from backend.domain.scenarios.templates import TEMPLATES
+from backend.scenarios.calc.templates import TEMPLATES
 
 JSON = "application/json"
 HOST = "3f2b8c1e-6a57-4d0e-9c53-0d6f1c7e8a11"

@@ -20,9 +20,9 @@ from redis.exceptions import RedisError
 
 from backend.benchmarks.selectors.engine import tick_age_s
 from backend.benchmarks.services.steps import database_writes
-from backend.common import clock
-from backend.common.hardening import is_from_this_machine
-from backend.common.rest.problem import problem
+from backend.core import clock
+from backend.core.hardening import is_from_this_machine
+from backend.core.rest.problem import problem
 from backend.rentals.selectors.leaks import rental_figures
 
 # A Redis that hangs must not hang the answer that says so.

@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from backend.common.rest.views import View
+from backend.core.rest.views import View
 
 
 class IndexView(View):

@@ -13,12 +13,12 @@ from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of
 from backend.bills.api.bills import upload_job
 from backend.bills.selectors.bills import upload_by_id
-from backend.common.rest.deleting import delete_response, deleting
-from backend.common.rest.documents import Problem
-from backend.common.rest.jobs import Job
-from backend.common.rest.permissions import WRITE
-from backend.common.rest.problem import Conflict
-from backend.common.rest.views import View
+from backend.core.rest.deleting import delete_response, deleting
+from backend.core.rest.documents import Problem
+from backend.core.rest.jobs import Job
+from backend.core.rest.permissions import WRITE
+from backend.core.rest.problem import Conflict
+from backend.core.rest.views import View
 from backend.scenarios.api.documents import ScenarioResult
 from backend.scenarios.api.jobs import result_of, scenario_job
 from backend.scenarios.models import ScenarioJob

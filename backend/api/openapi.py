@@ -14,7 +14,7 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from backend.common.rest.permissions import ScopePermission
+from backend.core.rest.permissions import ScopePermission
 
 
 class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -72,7 +72,7 @@ class DocumentExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-
 class AnswerFieldExtension(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]
     """Fields of documents in answers."""
 
-    target_class = "backend.common.rest.documents.AnswerField"
+    target_class = "backend.core.rest.documents.AnswerField"
 
     def map_serializer_field(self, auto_schema: Any, direction: str) -> dict[str, Any]:
         schema: dict[str, Any] = openapi_schema(self.target.schema)

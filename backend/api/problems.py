@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 from rest_framework.request import Request
 
-from backend.common.rest.problem import PROBLEM_CODES
-from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import ListAnswer, ListView
+from backend.core.rest.problem import PROBLEM_CODES
+from backend.core.rest.table import Column, ColumnType
+from backend.core.rest.views import ListAnswer, ListView
 
 
 class ProblemsView(ListView):

@@ -18,10 +18,10 @@ from backend.benchmarks.models import TERMINAL_STATES, RunState
 from backend.benchmarks.selectors.engine import engine_figures
 from backend.benchmarks.services.steps import database_writes
 from backend.catalog.selectors.feeds import feed_figures
-from backend.common.hardening import is_from_this_machine
-from backend.common.latency import SECONDS
-from backend.common.queue import queue_lengths
-from backend.common.rest.permissions import ScopePermission
+from backend.core.hardening import is_from_this_machine
+from backend.core.latency import SECONDS
+from backend.core.queue import queue_lengths
+from backend.core.rest.permissions import ScopePermission
 from backend.notifications.selectors.notices import notice_figures
 from backend.rentals.selectors.leaks import rental_figures
 from backend.rentals.selectors.spending import account_figures

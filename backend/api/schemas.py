@@ -12,25 +12,25 @@ from rest_framework.response import Response
 
 from backend.accounts.api.tokens import TokenDocument
 from backend.benchmarks.api import campaign_documents, documents, results
+from backend.benchmarks.calc.campaign_document import CampaignDocument, RunDocument
+from backend.benchmarks.calc.host_document import HostDocument
+from backend.benchmarks.calc.schedules import ScheduleDocument
+from backend.benchmarks.calc.setup_document import SetupDocument
+from backend.calculators.calc.arrays import ArrayDocument, ArrayResult
+from backend.calculators.calc.links import ContentionDocument, ContentionResult
 from backend.catalog.api import discounts, feeds, price_refresh
 from backend.catalog.api import documents as catalog_documents
 from backend.catalog.api.documents import AnyNumberField
-from backend.common.rest.documents import AmountField, AnswerField, Strict
-from backend.common.rest.views import View
-from backend.domain.campaign_document import CampaignDocument, RunDocument
-from backend.domain.documents.model import json_schema as schema_of
-from backend.domain.hardware_document import OfferedHardwareDocument
-from backend.domain.host_document import HostDocument
-from backend.domain.requirement_document import RequirementDocument
-from backend.domain.scenarios.document import ScenarioDocument
-from backend.domain.schedules import ScheduleDocument
-from backend.domain.setup_document import SetupDocument
-from backend.domain.storage.arrays import ArrayDocument, ArrayResult
-from backend.domain.storage.links import ContentionDocument, ContentionResult
+from backend.catalog.calc.hardware_document import OfferedHardwareDocument
+from backend.core.rest.documents import AmountField, AnswerField, Strict
+from backend.core.rest.views import View
+from backend.foundation.documents.model import json_schema as schema_of
 from backend.notifications.api import documents as subscription_documents
 from backend.rankings.api import requirements, views
+from backend.rankings.calc.requirement_document import RequirementDocument
 from backend.rentals.api import cloud_accounts
 from backend.scenarios.api import documents as scenario_documents
+from backend.scenarios.calc.document import ScenarioDocument
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 NUMBER_PATTERN = r"^[+-]?[0-9]+(\.[0-9]+)?$"

@@ -50,6 +50,8 @@ from backend.benchmarks.api.runs import (
 from backend.benchmarks.api.schedules import SchedulesView, ScheduleView
 from backend.benchmarks.api.setup import SetupView
 from backend.bills.api.bills import BillsView, BillView
+from backend.calculators.api.arrays import ArrayView
+from backend.calculators.api.contention import ContentionView
 from backend.catalog.api.discounts import DiscountsView, DiscountView
 from backend.catalog.api.extras import ExtrasView
 from backend.catalog.api.feeds import PriceFeedReviewView, PriceFeedsView, PriceFeedView
@@ -86,8 +88,6 @@ from backend.rentals.api.cloud_accounts import (
     CloudAccountView,
 )
 from backend.rentals.api.resources import ResourcesView
-from backend.scenarios.api.arrays import ArrayView
-from backend.scenarios.api.contention import ContentionView
 from backend.scenarios.api.kept import ScenarioDocumentsView
 from backend.scenarios.api.scenarios import (
     ScenarioDuplicateView,

@@ -16,8 +16,8 @@ from backend.benchmarks.models import (
     Step,
 )
 from backend.benchmarks.services.imports import sample_exclude, sample_include
-from backend.common.admin import AnyAdmin, ReadOnlyAdmin
-from backend.domain.errors import InvalidValue
+from backend.core.admin import AnyAdmin, ReadOnlyAdmin
+from backend.foundation.errors import InvalidValue
 
 
 @admin.register(Host)

@@ -4,8 +4,8 @@ from django.db import models
 from django.db.models import Q
 
 from backend.accounts.models import Workspace
-from backend.common.models import Identified
-from backend.domain.texts import text as _
+from backend.core.models import Identified
+from backend.foundation.texts import text as _
 
 # Who imported the example estate.
 EXAMPLE_ACTOR = "demo"
@@ -26,7 +26,7 @@ class Bill(Identified):
     line_count = models.PositiveBigIntegerField()
     unreadable_count = models.PositiveBigIntegerField()
     estate = models.JSONField()
-    """domain.bills.estate_document."""
+    """bills.calc.estate_document."""
     created_by = models.CharField(max_length=150)
 
     class Meta:
@@ -62,7 +62,7 @@ class BillUpload(Identified):
     format = models.CharField(max_length=10, blank=True)
     """Slug of its format where it is not to be recognised."""
     price_is = models.CharField(max_length=5, blank=True)
-    """domain.bills.unit_prices; "" where its sender did not say."""
+    """bills.calc.unit_prices; "" where its sender did not say."""
     size_bytes = models.PositiveBigIntegerField()
     state = models.CharField(max_length=10, choices=UploadState, default=UploadState.QUEUED)
     attempts = models.PositiveSmallIntegerField(default=0)

@@ -9,7 +9,7 @@ from backend.accounts.admin import AuditedAdmin
 from backend.accounts.services.workspaces import default_workspace, may_write
 from backend.catalog.models import ExchangeRate, Offer, PriceObservation, Provider, Region
 from backend.catalog.services.data_version import data_version_bump
-from backend.common.admin import ReadOnlyAdmin
+from backend.core.admin import ReadOnlyAdmin
 
 
 class CountedAdmin(AuditedAdmin):

@@ -36,12 +36,12 @@ SSH_ALLOW_PRIVATE = env.flag("SSH_ALLOW_PRIVATE", False)
 SSH_AGENT_SOCKET = env.text("SSH_AGENT_SOCKET", "")
 HTTPS_ONLY = env.flag("HTTPS_ONLY", True)
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
-CSRF_FAILURE_VIEW = "backend.web.shared.access.foreign_form"
+CSRF_FAILURE_VIEW = "backend.site.access.foreign_form"
 SECURE_SSL_REDIRECT = HTTPS_ONLY
 # The proxy in front of the web server ends TLS and sets this header.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS_ONLY else None
 # The container's own health check asks by plain HTTP and without a proxy. A program that was led on would send
-# its token in the clear each time and nobody would notice: it is refused instead (common.hardening).
+# its token in the clear each time and nobody would notice: it is refused instead (core.hardening).
 FOR_PROGRAMS = r"^(api|feeds)/|^metrics-prometheus$"
 SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", FOR_PROGRAMS]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS_ONLY else 0
@@ -76,7 +76,7 @@ CONTENT_SECURITY_POLICY = {
 
 # --- application --------------------------------------------------------------------------------
 INSTALLED_APPS = [
-    "backend.common.apps.AdminSiteConfig",
+    "backend.core.apps.AdminSiteConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -91,7 +91,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "django_htmx",
-    "backend.common",
+    "backend.core",
     "backend.accounts",
     "backend.notifications",
     "backend.catalog",
@@ -100,42 +100,42 @@ INSTALLED_APPS = [
     "backend.scenarios",
     "backend.search",
     "backend.bills",
-    "backend.web",
+    "backend.site",
     # A dotted string, not an import: the web process needs only the commands' AppConfig.
     "workers.apps.WorkersConfig",
 ]
 MIDDLEWARE = [
-    "backend.common.latency.RequestTimes",
-    "backend.common.logs.RequestIds",
-    "backend.common.access_log.AccessLog",
+    "backend.core.latency.RequestTimes",
+    "backend.core.logs.RequestIds",
+    "backend.core.access_log.AccessLog",
     "backend.accounts.api.trail.AuditTrail",
     "django.middleware.security.SecurityMiddleware",
-    "backend.common.hardening.Headers",
+    "backend.core.hardening.Headers",
     # Before whatever may answer: also a refusal has to be readable by the other site's script.
     "corsheaders.middleware.CorsMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.gzip.GZipMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "backend.web.shared.language.PageLanguage",
+    "backend.site.language.PageLanguage",
     "django.middleware.common.CommonMiddleware",
     # Before the next one, which reads forms.
-    "backend.common.bodies.BodyLimit",
+    "backend.core.bodies.BodyLimit",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "backend.accounts.services.acting.ActingWorkspace",
     "django.contrib.messages.middleware.MessageMiddleware",
     # After authentication: what a caller may have calculated depends on who it is.
-    "backend.common.work.StrangersInTurn",
-    "backend.common.work.WorkLimit",
-    "backend.common.work.PageLimit",
+    "backend.core.work.StrangersInTurn",
+    "backend.core.work.WorkLimit",
+    "backend.core.work.PageLimit",
     # Inside the limits of work and bodies, so that what they refuse keeps no answer.
     "backend.accounts.api.idempotency.IdempotentRequests",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
-    "backend.web.shared.wrong_method.LeadOn",
-    "backend.web.shared.shown_state.ShownState",
+    "backend.site.wrong_method.LeadOn",
+    "backend.site.shown_state.ShownState",
 ]
 # Each view says how large its body may be; Django would answer in HTML what is over one for all.
 DATA_UPLOAD_MAX_MEMORY_SIZE = None
@@ -158,7 +158,7 @@ AXES_VERBOSE = False
 # It would store the address of a link that signs in; the audit trail has who came in.
 AXES_DISABLE_ACCESS_LOG = True
 AXES_CLIENT_IP_CALLABLE = "backend.accounts.services.sessions.address_of"
-AXES_LOCKOUT_CALLABLE = "backend.web.accounts.views.lockout_page"
+AXES_LOCKOUT_CALLABLE = "backend.accounts.pages.views.lockout_page"
 # Tries to sign in from one address, whatever their names.
 THROTTLE_SIGN_IN = env.text("THROTTLE_SIGN_IN", "30/min")
 # Wrong passwords of one name from all addresses; beyond them a few tries a minute are taken, so that a name is
@@ -223,12 +223,12 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "backend.web.shared.navigation.navigation",
+                "backend.site.navigation.navigation",
             ],
         },
     }
 ]
-FORM_RENDERER = "backend.web.shared.form_renderer.FormRenderer"
+FORM_RENDERER = "backend.site.form_renderer.FormRenderer"
 LANGUAGE_CODE = "en"
 # The languages whose catalogues (frontend/src/locale) are complete, each by its own name.
 LANGUAGES = [("en", "English"), ("de", "Deutsch"), ("es", "Español")]
@@ -243,7 +243,7 @@ STATICFILES_DIRS = [BASE_DIR / "frontend" / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "backend.web.shared.provider_styles.ProviderStyles",
+    "backend.site.provider_styles.ProviderStyles",
 ]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
@@ -264,7 +264,7 @@ PAGES_BEHIND_S = env.whole("PAGES_BEHIND_S", 20, at_least=0)
 LOCK_TIMEOUT_S = env.whole("LOCK_TIMEOUT_S", 30)
 CACHES = {
     "default": {
-        "BACKEND": "backend.common.redis_cache.RedisCache",
+        "BACKEND": "backend.core.redis_cache.RedisCache",
         "LOCATION": REDIS_URL,
         # Requests are counted in it, and a machine that lost power refuses nothing.
         "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
@@ -393,16 +393,16 @@ REST_FRAMEWORK = {
         "backend.accounts.api.authentication.TokenAuthentication",
         "backend.accounts.api.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["backend.common.rest.permissions.ScopePermission"],
+    "DEFAULT_PERMISSION_CLASSES": ["backend.core.rest.permissions.ScopePermission"],
     # No browsable API: its pages need inline scripts, which the policy forbids.
-    "DEFAULT_RENDERER_CLASSES": ["backend.common.rest.renderers.JsonRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["backend.common.rest.parsers.SingleKeysJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["backend.core.rest.renderers.JsonRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["backend.core.rest.parsers.SingleKeysJSONParser"],
     "DEFAULT_THROTTLE_CLASSES": [
-        "backend.common.rest.throttles.TokenThrottle",
-        "backend.common.rest.throttles.AddressThrottle",
+        "backend.core.rest.throttles.TokenThrottle",
+        "backend.core.rest.throttles.AddressThrottle",
     ],
-    "DEFAULT_SCHEMA_CLASS": "backend.common.rest.openapi.ViewSchema",
-    "EXCEPTION_HANDLER": "backend.common.rest.problem.exception_handler",
+    "DEFAULT_SCHEMA_CLASS": "backend.core.rest.openapi.ViewSchema",
+    "EXCEPTION_HANDLER": "backend.core.rest.problem.exception_handler",
     # A JSON number is read as a float, which would lose digits of an amount.
     "COERCE_DECIMAL_TO_STRING": True,
     # The suffix of an address chooses the format, not a parameter.
@@ -436,7 +436,7 @@ SPECTACULAR_SETTINGS = {
 }
 
 # What a page of DEBUG shows, and what is reported of an error.
-DEFAULT_EXCEPTION_REPORTER = "backend.common.logs.ScrubbingReporter"
+DEFAULT_EXCEPTION_REPORTER = "backend.core.logs.ScrubbingReporter"
 LOG_FILE = env.text("LOG_FILE", "")
 # A line for each request: who asked for which path, from where, and how it was answered.
 ACCESS_LOG = env.flag("ACCESS_LOG", False)
@@ -448,10 +448,10 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
-            "()": "backend.common.logs.MaskingFormatter",
+            "()": "backend.core.logs.MaskingFormatter",
             "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
         },
-        "json": {"()": "backend.common.logs.JsonFormatter"},
+        "json": {"()": "backend.core.logs.JsonFormatter"},
     },
     "handlers": {
         "stderr": {

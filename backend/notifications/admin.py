@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from backend.common.admin import ReadOnlyAdmin
+from backend.core.admin import ReadOnlyAdmin
 from backend.notifications.models import Notice, Subscription
 
 

@@ -5,8 +5,8 @@ from django.db import models
 from django.db.models import Q
 
 from backend.accounts.models import Workspace
-from backend.common.models import Identified, Remembering
-from backend.domain.texts import text as _
+from backend.core.models import Identified, Remembering
+from backend.foundation.texts import text as _
 from backend.notifications.channels import channel_choices
 
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from backend.domain.errors import InvalidValue
-from backend.domain.texts import text as _
-from backend.domain.webhooks import endpoint
+from backend.foundation.errors import InvalidValue
+from backend.foundation.texts import text as _
+from backend.foundation.webhooks import endpoint
 from backend.providers.base import (
     STATIC_KEY,
     AuthMethod,

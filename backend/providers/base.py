@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from backend.domain.facts import Fact
-from backend.domain.money import Money
-from backend.domain.price_feeds import FeedKind
-from backend.domain.rentals import BY_HOUR, Increment
-from backend.domain.texts import text as _
+from backend.foundation.facts import Fact
+from backend.foundation.texts import text as _
+from backend.money.money import Money
+from backend.providers.price_feeds import FeedKind
+from backend.providers.rentals import BY_HOUR, Increment
 
 WORKLOAD_IDENTITY = "workload_identity"
 ASSUME_ROLE = "assume_role"
@@ -184,7 +184,7 @@ class ProviderRecord:
     size_figures: Callable[[str], Mapping[str, Any]] | None = None
     """Machine type → figures of it that its name tells, where its price list does not state them."""
     credit_modes: tuple[str, ...] = ()
-    """Modes of CPU credits (domain.credits) that burstable types are sold in, as far as known; the
+    """Modes of CPU credits (measure.credits) that burstable types are sold in, as far as known; the
     first is that in which `driver.py` rents them unless another one is chosen."""
     credit_surcharge: Callable[[str], Money] | None = None
     """Machine type → what an hour of one vCPU costs beside the price in the mode unlimited."""

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from backend.domain.parsing.prices import ParsedPrice, Result
-from backend.domain.price_refresh import Trouble
+from backend.money.price_lists import ParsedPrice, Result
 from backend.providers.http import Client, FetchError, Patience, Validators, bearer
 from backend.providers.machines import Access
+from backend.providers.price_refresh import Trouble
 from backend.providers.spool import Spool
 
 

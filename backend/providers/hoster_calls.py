@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import httpx
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.redaction import redact
+from backend.foundation.errors import DriverError, Reason
+from backend.foundation.redaction import redact
 from backend.providers.http import USER_AGENT, bearer
 from backend.providers.machines import UNGUARDED, Access, LaunchSpec, ProviderResource
 

@@ -25,9 +25,9 @@ from typing import Any, ClassVar
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from backend.domain.errors import DriverError
-from backend.domain.host_keys import HostKey, host_key
+from backend.foundation.errors import DriverError
 from backend.providers.cloud_config import user_data
+from backend.providers.host_keys import HostKey, host_key
 from backend.providers.hoster_calls import HosterAccount
 from backend.providers.machines import (
     INSTALLATION,

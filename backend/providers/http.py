@@ -14,8 +14,8 @@ from typing import BinaryIO
 
 import httpx
 
-from backend.domain.price_refresh import Trouble
-from backend.domain.redaction import redact
+from backend.foundation.redaction import redact
+from backend.providers.price_refresh import Trouble
 
 USER_AGENT = "Rackrate"
 # READ_S is for one read. The whole is bounded by Patience, or a server that drips would be waited for.

@@ -8,9 +8,9 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Protocol
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.host_keys import HostKey
-from backend.domain.money import Money
+from backend.foundation.errors import DriverError, Reason
+from backend.money.money import Money
+from backend.providers.host_keys import HostKey
 
 # First and last of those at which a machine may serve the network tests of another one; by TCP and
 # UDP.
@@ -121,7 +121,7 @@ class LaunchSpec:
     max_price_per_hour: Decimal | None = None
     """Highest price of a spot machine, in the provider's currency; None = the provider's own limit."""
     credit_mode: str = ""
-    """Behaviour without CPU credits (domain.credits); "" for types that have none."""
+    """Behaviour without CPU credits (measure.credits); "" for types that have none."""
     # How often this launch was refused everywhere before. A provider that remembers requests must not take
     # one of a later round for one of an earlier one.
     round: int = 0
@@ -315,5 +315,5 @@ class ProviderDriver(Protocol):
     async def console_fingerprint(self, resource: ProviderResource) -> HostKey | None:
         """The host key's type and fingerprint from the machine's console, None until it is there.
 
-        Of several keys the one that we prefer (backend.domain.host_keys.TYPES)."""
+        Of several keys the one that we prefer (backend.providers.host_keys.TYPES)."""
         ...

@@ -10,9 +10,9 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 
 from backend import providers
-from backend.domain.errors import InvalidValue
-from backend.domain.price_feeds import FeedKind
+from backend.foundation.errors import InvalidValue
 from backend.providers.base import ProviderRecord
+from backend.providers.price_feeds import FeedKind
 
 _records: dict[str, ProviderRecord] = {}
 _packages: dict[str, str] = {}

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, BinaryIO, cast
 
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import answers
+from backend.foundation.errors import InvalidValue
+from backend.money.price_lists import answers
 
 # Most answers are some pages of a hundred kilobytes; offer files of AWS are hundreds of megabytes.
 IN_MEMORY_BYTES = 4 * 2**20

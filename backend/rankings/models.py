@@ -3,7 +3,7 @@
 from django.db import models
 
 from backend.accounts.models import AccessKey, User, Workspace
-from backend.common.models import Identified, Remembering
+from backend.core.models import Identified, Remembering
 
 
 class Visibility(models.TextChoices):

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from backend.accounts.models import Workspace
-from backend.common.models import Identified, Remembering
+from backend.core.models import Identified, Remembering
 
 
 class Scenario(Remembering, Identified):
@@ -66,7 +66,7 @@ class ScenarioJob(Identified):
     options_count = models.PositiveIntegerField()
     result = models.TextField(null=True)  # noqa: DJ001 - an empty text is no result
     reason = models.CharField(max_length=20, blank=True)
-    """Why it failed: one of domain.errors.Reason."""
+    """Why it failed: one of foundation.errors.Reason."""
     failure = models.TextField(blank=True)
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
@@ -98,7 +98,7 @@ class ScenarioJobPiece(models.Model):
     lease_token = models.PositiveIntegerField(default=0)
     lease_until = models.DateTimeField(null=True)
     figures = models.TextField(null=True)  # noqa: DJ001 - None: it was not calculated yet
-    """Its options by themselves (domain.scenarios.alone), as JSON."""
+    """Its options by themselves (scenarios.calc.alone), as JSON."""
 
     class Meta:
         ordering = ("first",)

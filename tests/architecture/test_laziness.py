@@ -86,9 +86,7 @@ def test_beat_loads_neither_tasks_nor_models_when_it_starts():
 def test_command_checks_the_settings_and_loads_no_page(monkeypatch):
     monkeypatch.setenv("LEASE_S", "5")
     monkeypatch.setenv("TICK_S", "5")
-    assert (
-        loaded(REFUSED_COMMAND, "backend.common.checks", "backend.urls") == "backend.common.checks"
-    )
+    assert loaded(REFUSED_COMMAND, "backend.core.checks", "backend.urls") == "backend.core.checks"
 
 
 def test_report_names_a_loaded_library_when_there_is_one():

@@ -22,7 +22,7 @@ def lines(folder: str, pattern: re.Pattern[str]) -> list[str]:
 
 
 def test_views_leave_queries_to_selectors():
-    faults = lines("backend/web", READ)
+    faults = lines("backend/site", READ)
     assert not faults, "\n".join(faults)
 
 

@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from backend.accounts.services.tokens import token_create
+from backend.benchmarks.calc.schedules import Recurrence
 from backend.benchmarks.selectors.archive import run_archive
 from backend.benchmarks.selectors.hosts import fingerprint
 from backend.benchmarks.services.hosts import host_scan, host_scan_record
@@ -22,13 +23,12 @@ from backend.catalog.models import Offer, TableMapping
 from backend.catalog.services.discounts import discount_create
 from backend.catalog.services.feeds import feed_enable
 from backend.catalog.services.hardware import hardware_create
-from backend.domain.scenarios.templates import TEMPLATES
-from backend.domain.schedules import Recurrence
 from backend.notifications.services.subscriptions import subscription_create
 from backend.rankings.services.feeds import feed_key_create
 from backend.rankings.services.views import view_create
 from backend.rentals.services.account_access import account_mark_checked
 from backend.rentals.services.cloud_accounts import account_check
+from backend.scenarios.calc.templates import TEMPLATES
 from backend.scenarios.services.job_requests import job_create
 from backend.scenarios.services.scenarios import scenario_create
 from tests import factories

@@ -3,11 +3,11 @@
 import datetime as dt
 from typing import Any
 
+from backend.benchmarks.calc.campaign_document import CampaignPlan
 from backend.benchmarks.models import Campaign, Evidence, Host, Run, RunState, Sample, Step
 from backend.benchmarks.services.campaigns import campaign_create
 from backend.benchmarks.services.runs import run_finish
-from backend.common import clock
-from backend.domain.campaign_document import CampaignPlan
+from backend.core import clock
 from tests import factories
 
 

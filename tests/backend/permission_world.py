@@ -19,7 +19,7 @@ from backend.benchmarks.services.imports import result_import
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.bills.models import BillUpload, UploadState
 from backend.catalog.models import PricePayload
-from backend.common import clock
+from backend.core import clock
 from backend.rankings.models import SavedView
 from backend.rankings.services.feeds import feed_key_create
 from backend.rankings.services.views import view_create

@@ -18,8 +18,8 @@ from backend.catalog.models import (
 )
 from backend.catalog.selectors.data_version import data_version
 from backend.catalog.services.price_import import ImportReport, prices_record
-from backend.domain.parsing.prices import ParsedPrice, ParsedType, Result
-from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
+from backend.money.price_lists import ParsedPrice, ParsedType, Result
+from backend.money.pricing.purchase import PriceUnit, PurchaseModel
 from backend.providers.aws import offer_file as aws_bulk
 from backend.providers.azure import prices as azure
 from backend.providers.digitalocean import prices as digitalocean

@@ -14,7 +14,7 @@ from typing import Any
 
 from backend.benchmarks.selectors.scores import Score, compute_scores
 from backend.catalog.models import ExchangeRate, Offer, PriceObservation
-from backend.domain.metrics import METRICS, Metric
+from backend.measure.metrics import METRICS, Metric
 
 Cells = dict[str, Any]
 BOUGHT = {

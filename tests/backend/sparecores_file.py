@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from backend.domain.metrics.suites import GEEKBENCH_PARTS, PASSMARK_CPU, PASSMARK_MEMORY_PARTS
+from backend.measure.metrics.suites import GEEKBENCH_PARTS, PASSMARK_CPU, PASSMARK_MEMORY_PARTS
 
 AT = "2026-08-20 10:15:30.123456"
 STATUS = "status VARCHAR(8) NOT NULL, observed_at DATETIME NOT NULL"

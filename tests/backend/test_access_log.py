@@ -8,7 +8,7 @@ import pytest
 from django.conf import LazySettings
 from django.test import Client
 
-from backend.common.logs import MaskingFormatter
+from backend.core.logs import MaskingFormatter
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from backend.catalog.models import Offer, Region
-from backend.common import clock
+from backend.core import clock
 from backend.rankings.selectors import ranking
 from tests import factories
 from tests.frontend.rows import published

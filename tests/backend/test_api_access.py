@@ -13,7 +13,7 @@ from django.test import Client
 from backend.accounts.models import ApiToken, AuditEntry
 from backend.accounts.selectors import tokens as selectors
 from backend.accounts.services import tokens as services
-from backend.common import clock
+from backend.core import clock
 from tests import factories
 from tests.backend.conftest import API, fields
 
@@ -245,7 +245,7 @@ def test_address_of_a_caller_is_not_taken_from_its_own_word(
 
 def test_counting_that_is_broken_stops_nobody(client: Client, settings: LazySettings) -> None:
     location = "redis://127.0.0.1:1/0"  # nothing listens on port 1
-    backend = "backend.common.redis_cache.RedisCache"
+    backend = "backend.core.redis_cache.RedisCache"
     settings.CACHES = {"default": {"BACKEND": backend, "LOCATION": location}}
     assert client.get(f"{API}/metrics").status_code == 200
 

@@ -16,7 +16,7 @@ from backend.api import urls
 from backend.catalog.models import DataVersion
 from backend.catalog.selectors.data_version import data_version
 from backend.catalog.services.data_version import data_version_bump
-from backend.common import clock
+from backend.core import clock
 from tests import factories
 from tests.backend.conftest import API
 

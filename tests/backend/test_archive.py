@@ -17,6 +17,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from backend.accounts.models import AuditEntry
+from backend.benchmarks.calc.archived_run import ArchiveRefused
 from backend.benchmarks.models import Evidence, Host, Run, RunState, Sample
 from backend.benchmarks.selectors.archive import RunNotFinished, run_archive
 from backend.benchmarks.selectors.evidence import EvidenceDamaged, evidence_raw
@@ -27,11 +28,10 @@ from backend.benchmarks.services.imports import AlreadyImported
 from backend.benchmarks.services.results import with_web_store
 from backend.benchmarks.services.runs import run_create
 from backend.catalog.models import DataVersion, Offer
-from backend.domain.archived_run import ArchiveRefused
-from backend.domain.errors import InvalidValue
-from backend.domain.metrics import METRICS
-from backend.domain.parsing import inventory, observe
-from backend.domain.repeats import STDERR_MARK, reparse
+from backend.foundation.errors import InvalidValue
+from backend.measure.metrics import METRICS
+from backend.measure.readers import inventory, observe
+from backend.measure.repeats import STDERR_MARK, reparse
 from backend.rankings.selectors.scores import scores
 from tests import factories
 from tests.backend.conftest import API, fields

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 from django.test import Client
-
-from tests.domain.test_articles import rows
+from tests.pure.test_articles import rows
 
 pytestmark = pytest.mark.django_db
 ADDRESS = re.compile(r"`(/[^`]*)`")

@@ -14,7 +14,7 @@ from django.test import Client
 from backend.accounts.models import AuditEntry, User, Workspace
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import default_workspace
-from backend.common import clock
+from backend.core import clock
 from backend.notifications.models import Notice
 from backend.notifications.services.subscriptions import subscription_create
 from tests import factories

@@ -10,7 +10,7 @@ from django.test import Client
 
 from backend.catalog.models import ExtraPrice, Offer, PriceObservation
 from backend.catalog.services.data_version import data_version_bump
-from backend.common import clock
+from backend.core import clock
 from tests import factories
 from tests.backend.conftest import API, fields, rows
 from tests.backend.test_rankings_api import results

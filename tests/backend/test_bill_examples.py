@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 
 from backend.accounts.services.workspaces import default_workspace
 from backend.bills.services.importing import BillFile, bill_import
-from backend.domain.pricing.purchase import PurchaseModel
+from backend.money.pricing.purchase import PurchaseModel
 from tests import factories
 from tests.backend.test_bill_elsewhere import sold
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from backend.domain.bills.classes import ChargeKind
-from backend.domain.errors import InvalidValue
+from backend.bills.calc.classes import ChargeKind
+from backend.foundation.errors import InvalidValue
 from tests.backend.test_bill_import import whole
 
 

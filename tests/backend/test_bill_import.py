@@ -17,13 +17,13 @@ from pyarrow import parquet
 
 from backend.accounts.models import AuditEntry
 from backend.accounts.services.workspaces import default_workspace
+from backend.bills.calc.estate import estate
 from backend.bills.models import Bill
 from backend.bills.services import tables
 from backend.bills.services.bills import bill_delete
 from backend.bills.services.importing import BillFile, bill_import
 from backend.bills.services.reading import bill_read
-from backend.domain.bills.estate import estate
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 
 pytestmark = pytest.mark.django_db
 FOCUS_SAMPLE = settings.BASE_DIR / "fixtures/bills/focus/focus_1_0_sample.csv"

@@ -17,8 +17,8 @@ from backend.bills.models import Bill, BillUpload
 from backend.bills.services import batch, tables
 from backend.bills.services.importing import BillFile, bill_import
 from backend.bills.services.uploads import upload_keep
-from backend.common.address_space import address_space
-from backend.domain.errors import InvalidValue
+from backend.core.address_space import address_space
+from backend.foundation.errors import InvalidValue
 from workers import bills as worker
 
 pytestmark = pytest.mark.django_db

@@ -9,14 +9,14 @@ from decimal import Decimal
 import pytest
 
 from backend.accounts.services.workspaces import default_workspace
+from backend.bills.calc.estate import estate
+from backend.bills.calc.periods import DAY, HOUR, MONTH
+from backend.bills.calc.unit_prices import PriceIs
 from backend.bills.selectors.works import bill_months
 from backend.bills.services import tables
 from backend.bills.services.importing import BillFile, bill_import
 from backend.bills.services.reading import bill_read
-from backend.domain.bills.estate import estate
-from backend.domain.bills.periods import DAY, HOUR, MONTH
-from backend.domain.bills.unit_prices import PriceIs
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 from tests import factories
 from tests.backend.conftest import API
 from tests.backend.test_bill_elsewhere import sold

@@ -12,7 +12,7 @@ from backend.accounts.models import Workspace
 from backend.bills.models import Bill, BillUpload, BillUploadPart
 from backend.bills.services import importing, uploads
 from backend.bills.services.reading import bill_read
-from backend.common.alone import alone
+from backend.core.alone import alone
 from tests.backend.conftest import API, fields
 from workers import bills as worker
 from workers.engine import periodic

@@ -3,7 +3,7 @@
 import pytest
 
 from backend.benchmarks.selectors.calibration import spreads_of_machines, spreads_of_sources
-from backend.domain.metrics import metric
+from backend.measure.metrics import metric
 from tests import factories
 
 pytestmark = pytest.mark.django_db

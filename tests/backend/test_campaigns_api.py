@@ -21,8 +21,8 @@ from backend.benchmarks.services.campaigns import (
     campaign_watch_budget,
 )
 from backend.benchmarks.services.runs import run_create
-from backend.common import clock
-from backend.domain.errors import InvalidValue
+from backend.core import clock
+from backend.foundation.errors import InvalidValue
 from tests import factories
 from tests.backend.campaigns import campaign, ended, measured
 from tests.backend.conftest import API, fields, rows

@@ -10,7 +10,7 @@ from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors import current_prices, data_version, rates
 from backend.catalog.services import offers as services
 from backend.catalog.services.prices import PriceInput
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 from tests import factories
 from tests.backend.conftest import API, fields, rows
 

@@ -12,7 +12,7 @@ from django.core.wsgi import get_wsgi_application
 
 from backend.benchmarks.models import Run
 from backend.catalog.models import PriceObservation
-from backend.domain.scenarios.templates import TEMPLATES
+from backend.scenarios.calc.templates import TEMPLATES
 from tests import factories
 from tests.backend.campaigns import ended, measured
 from tests.backend.client_package import client_package, one_connection

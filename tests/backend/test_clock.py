@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from backend.common.clock import DatabaseClock
+from backend.core.clock import DatabaseClock
 
 DELAY_S = 0.3
 

@@ -9,12 +9,12 @@ import pytest
 from django.db import connection
 
 from backend.accounts.models import AccessKind, AuditEntry, CloudAccount
-from backend.common import clock
-from backend.common.crypto import SealBroken
-from backend.common.sealing import identity_of
-from backend.domain.errors import InvalidValue
-from backend.domain.rentals import Budget
+from backend.core import clock
+from backend.core.crypto import SealBroken
+from backend.core.sealing import identity_of
+from backend.foundation.errors import InvalidValue
 from backend.providers.registry import PROVIDERS
+from backend.providers.rentals import Budget
 from backend.rentals.selectors.cloud_accounts import accounts_visible, secret_age_days
 from backend.rentals.services.account_access import (
     account_mark_checked,

@@ -8,8 +8,8 @@ import jsonschema
 import pytest
 
 from backend.accounts.models import CloudAccount
-from backend.common import clock
-from backend.domain.rentals import Budget
+from backend.core import clock
+from backend.providers.rentals import Budget
 from backend.rentals.api import cloud_accounts
 from backend.rentals.services.account_access import (
     account_mark_checked,

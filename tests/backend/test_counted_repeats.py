@@ -5,12 +5,12 @@ from statistics import median
 import pytest
 
 from backend.benchmarks.models import Run
+from backend.benchmarks.pages.runs.plots import run_strips
 from backend.benchmarks.selectors.history import history
 from backend.benchmarks.selectors.runs import run_view
 from backend.benchmarks.services.current_data import current_stamp
 from backend.rankings.selectors.ranking import query_from, ranking
-from backend.web.runs.plots import run_strips
-from backend.web.shared.lines import result_lines, sample_lines
+from backend.site.lines import result_lines, sample_lines
 from tests import factories
 from tests.backend.campaigns import ended, measured
 from workers.engine.report import document

@@ -5,6 +5,9 @@ from decimal import Decimal
 import pytest
 from django.conf import settings
 from django.test import Client
+from tests.pure.parsing.test_quotes import OFFER, PRICED
+from tests.pure.parsing.test_quotes import table as own_table
+from tests.pure.test_fixtures import table
 
 from backend.catalog.models import Offer
 from backend.catalog.selectors.cpu_credits import CREDIT_FIELDS, credit_figures
@@ -14,9 +17,6 @@ from backend.providers.registry import provider
 from tests import factories
 from tests.backend.conftest import API
 from tests.backend.price_lists import machine, price, record
-from tests.domain.parsing.test_quotes import OFFER, PRICED
-from tests.domain.parsing.test_quotes import table as own_table
-from tests.domain.test_fixtures import table
 
 pytestmark = pytest.mark.django_db
 

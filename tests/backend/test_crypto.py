@@ -11,7 +11,8 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDFExpand
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 
-from backend.common.crypto import (
+from backend.config import environment, keys, web_keys
+from backend.core.crypto import (
     CREDENTIALS,
     WEB,
     KeyMissing,
@@ -22,7 +23,6 @@ from backend.common.crypto import (
     seal,
     unseal,
 )
-from backend.config import environment, keys, web_keys
 from tests.keys import NEW, OLD, OTHER, set_keys, set_keys_of_web
 
 SECRET = b"correct horse battery staple"

@@ -19,7 +19,7 @@ from backend.benchmarks.services.published_scores import SERIES
 from backend.bills.models import Bill
 from backend.catalog.models import Offer, PriceObservation, Provider
 from backend.catalog.selectors.data_version import data_version
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ from drf_spectacular.generators import SchemaGenerator
 
 from backend.api import urls
 from backend.api.problems import ProblemsView
-from backend.common.rest.deprecation import Deprecation
+from backend.core.rest.deprecation import Deprecation
 from tests.backend.conftest import API
 
 pytestmark = pytest.mark.django_db

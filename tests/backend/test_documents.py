@@ -12,8 +12,8 @@ from django.test import Client
 from backend.accounts.models import AuditEntry
 from backend.benchmarks.models import Campaign, Host
 from backend.catalog.models import Offer
-from backend.domain.scenarios.templates import TEMPLATES
 from backend.rankings.models import SavedView
+from backend.scenarios.calc.templates import TEMPLATES
 from backend.scenarios.models import Scenario
 from tests import factories
 from tests.backend.conftest import API, fields, rows

@@ -12,8 +12,8 @@ from backend.benchmarks.models import Run, Sample
 from backend.benchmarks.services.imports import outliers_mark, sample_exclude, sample_include
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import DataVersion
-from backend.domain.errors import InvalidValue
-from backend.domain.metrics import METRICS
+from backend.foundation.errors import InvalidValue
+from backend.measure.metrics import METRICS
 from backend.rankings.selectors.scores import scores
 from tests import factories
 from tests.backend.conftest import API, fields

@@ -16,8 +16,8 @@ from backend.catalog.models import ExtraPrice
 from backend.catalog.selectors.data_version import data_version
 from backend.catalog.services.extra_tables import extras_import, extras_load
 from backend.catalog.services.table_rows import TableReport
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import ParsedExtra
+from backend.foundation.errors import InvalidValue
+from backend.money.price_lists import ParsedExtra
 from backend.providers.hetzner import prices as hetzner
 from tests import factories
 from tests.backend.conftest import API, fields, rows

@@ -15,10 +15,10 @@ from backend.accounts.services.members import member_remove, member_update
 from backend.accounts.services.people import user_switch
 from backend.accounts.services.tokens import token_create
 from backend.catalog.services.data_version import data_version_bump
-from backend.common import clock
-from backend.common.logs import MaskingFormatter, mask_secrets
 from backend.config import settings as settings_module
-from backend.domain.errors import InvalidValue
+from backend.core import clock
+from backend.core.logs import MaskingFormatter, mask_secrets
+from backend.foundation.errors import InvalidValue
 from backend.rankings.models import FeedKey, SavedView
 from backend.rankings.services import feeds
 from backend.rankings.services.feeds import (

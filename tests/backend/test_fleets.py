@@ -28,8 +28,8 @@ from backend.benchmarks.services.campaigns import (
 )
 from backend.benchmarks.services.rounds import BATCH
 from backend.catalog.models import Offer
-from backend.common import clock
-from backend.domain.rentals import Budget
+from backend.core import clock
+from backend.providers.rentals import Budget
 from tests import factories
 from tests.backend.campaigns import campaign, ended
 from tests.backend.conftest import API

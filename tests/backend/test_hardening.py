@@ -12,8 +12,8 @@ from django.conf import LazySettings
 from django.conf import settings as server
 from django.test import Client
 
-from backend.common.crypto import seal, unseal
-from backend.common.logs import mask_secrets
+from backend.core.crypto import seal, unseal
+from backend.core.logs import mask_secrets
 from tests import factories
 
 PAGES = ("/metrics/", "/api/v1/metrics", "/healthz", "/nothing/here/")
@@ -103,7 +103,7 @@ def test_error_page_of_debug_shows_no_secret_by_value(
 
     settings.DEBUG = True
     client.raise_request_exception = False
-    monkeypatch.setattr("backend.web.activity.views.demand", failing)
+    monkeypatch.setattr("backend.accounts.pages.activity.views.demand", failing)
     page = client.get("/activity/").content.decode()
     assert "RuntimeError" in page
     assert server.TOKEN_PEPPER not in page

@@ -10,13 +10,13 @@ from django.test import Client
 
 from backend.accounts.models import AuditEntry, Workspace
 from backend.benchmarks.models import Run
+from backend.catalog.calc.hardware_assumptions import ASSUMPTIONS
+from backend.catalog.calc.hardware_document import FIELDS, ITEM_FIELDS
 from backend.catalog.models import HardwareModel, Offer, PriceObservation
 from backend.catalog.selectors.current_prices import current_price
 from backend.catalog.selectors.hardware import hardware_visible
 from backend.catalog.services.hardware import hardware_create
-from backend.domain.errors import InvalidValue
-from backend.domain.hardware_assumptions import ASSUMPTIONS
-from backend.domain.hardware_document import FIELDS, ITEM_FIELDS
+from backend.foundation.errors import InvalidValue
 from tests import factories
 from tests.backend.conftest import API, fields, rows
 

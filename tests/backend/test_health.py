@@ -15,7 +15,7 @@ from django.test import Client
 from backend.api import health
 from backend.benchmarks.models import Tick
 from backend.benchmarks.services.steps import tick_record
-from backend.common import clock
+from backend.core import clock
 from tests import factories
 from tests.backend.conftest import API, fields
 

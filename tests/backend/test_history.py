@@ -7,7 +7,7 @@ import pytest
 
 from backend.benchmarks.models import Run, Sample
 from backend.benchmarks.selectors.history import COMPARED_RUNS, history, run_notes
-from backend.common import clock
+from backend.core import clock
 from backend.notifications.models import Notice
 from backend.notifications.services.subscriptions import subscription_create
 from tests import factories

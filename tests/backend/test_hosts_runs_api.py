@@ -24,9 +24,9 @@ from backend.benchmarks.selectors.hosts import fingerprint
 from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.services.hosts import host_scan_record
 from backend.catalog.models import Offer, PriceObservation
-from backend.common import clock
-from backend.common.queue import Task
 from backend.config.celery import app
+from backend.core import clock
+from backend.core.queue import Task
 from tests import factories
 from tests.backend.conftest import API, fields, rows
 

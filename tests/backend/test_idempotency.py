@@ -12,7 +12,7 @@ from django.db import connection
 from django.test import Client
 
 from backend.accounts.models import ApiToken, KeptAnswer, Membership, Workspace
-from backend.common import clock
+from backend.core import clock
 from tests import factories
 from tests.backend.api_world import Call, World
 from tests.backend.conftest import API

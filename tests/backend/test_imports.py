@@ -21,8 +21,8 @@ from backend.benchmarks.services import imports
 from backend.benchmarks.services.imports import AlreadyImported, result_import, sample_exclude
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import DataVersion, Offer
-from backend.domain.errors import InvalidValue
-from backend.domain.metrics import METRICS
+from backend.foundation.errors import InvalidValue
+from backend.measure.metrics import METRICS
 from backend.rankings.selectors.scores import scores
 from tests import factories
 from tests.backend.conftest import API, fields

@@ -7,7 +7,7 @@ from django.test import Client
 
 from backend.catalog.models import ExtraPrice, Offer
 from backend.catalog.selectors.processors import processor_figures
-from backend.domain.pricing.extras import ExtraAmounts, Included, Tariff, extras_of_month
+from backend.money.pricing.extras import ExtraAmounts, Included, Tariff, extras_of_month
 from tests.backend.conftest import API, rows
 from tests.backend.price_lists import machine, record
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rest_framework.renderers import JSONRenderer
 
 from backend.catalog.models import OfferKind
-from backend.common.rest.renderers import JsonRenderer
+from backend.core.rest.renderers import JsonRenderer
 
 SUMMER = dt.timezone(dt.timedelta(hours=2))
 VALUES = st.recursive(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from backend.common.logs import JsonFormatter, MaskingFormatter, log_context
+from backend.core.logs import JsonFormatter, MaskingFormatter, log_context
 
 
 @pytest.fixture

@@ -25,8 +25,8 @@ from backend.catalog.models import Offer, PriceFeed, PriceObservation, Provider,
 from backend.catalog.selectors.data_changes import OFFERS, PRICES, offers_with_changes
 from backend.catalog.selectors.data_version import DataStamp, Position, data_stamp
 from backend.catalog.services.data_version import data_version_bump
-from backend.common import clock, shared_files
-from backend.common.shared_files import SharedFiles
+from backend.core import clock, shared_files
+from backend.core.shared_files import SharedFiles
 from backend.rankings.selectors import ranking as rankings
 from backend.rankings.selectors.cache import StampedCache
 from backend.rankings.selectors.known_tables import KnownTables

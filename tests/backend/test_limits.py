@@ -12,7 +12,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.test import Client
 
 from backend.benchmarks.models import Tick
-from backend.common import clock
+from backend.core import clock
 from tests import factories
 
 pytestmark = pytest.mark.django_db

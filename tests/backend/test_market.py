@@ -23,7 +23,7 @@ from backend.catalog.selectors.price_movements import price_movements
 from backend.catalog.services.fact_faults import without_odd_prices
 from backend.catalog.services.fact_sources import fact_rows
 from backend.catalog.services.fact_tables import MARKET
-from backend.domain.region_groups import REGION_GROUPS, region_group
+from backend.rankings.calc.region_groups import REGION_GROUPS, region_group
 from backend.rankings.selectors.ranking import query_from, ranking
 
 FACTS = Path(settings.FIXTURE_DIR) / "facts"

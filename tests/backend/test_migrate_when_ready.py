@@ -7,8 +7,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from backend.common.alone import SCHEMA_LOCK
-from backend.common.management.commands import migrate_when_ready as command
+from backend.core.alone import SCHEMA_LOCK
+from backend.core.management.commands import migrate_when_ready as command
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

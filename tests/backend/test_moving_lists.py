@@ -14,9 +14,9 @@ from backend.catalog.selectors.current_prices import best_prices, current_prices
 from backend.catalog.selectors.price_choice import PriceBasis
 from backend.catalog.selectors.waiting_prices import waiting_lists
 from backend.catalog.services.price_list_review import price_list_review
-from backend.common import clock
-from backend.domain.errors import InvalidValue
-from backend.domain.pricing.purchase import PurchaseModel
+from backend.core import clock
+from backend.foundation.errors import InvalidValue
+from backend.money.pricing.purchase import PurchaseModel
 from tests import factories
 from tests.backend.price_lists import DAY, price, record
 from tests.backend.test_prices_api import sent

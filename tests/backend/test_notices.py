@@ -8,8 +8,9 @@ import pytest
 
 from backend.accounts.models import AuditEntry
 from backend.benchmarks.models import Run
+from backend.benchmarks.pages.schedules.subscription_form import SubscriptionForm
 from backend.benchmarks.services.campaigns import campaign_retry_failed, campaign_start
-from backend.common import clock
+from backend.core import clock
 from backend.notifications.models import Notice, NoticeKind, Subscription
 from backend.notifications.selectors.notices import has_due_notices
 from backend.notifications.services.notices import (
@@ -21,7 +22,6 @@ from backend.notifications.services.notices import (
     notice_queue,
 )
 from backend.notifications.services.subscriptions import subscription_create, subscription_secret
-from backend.web.schedules.subscription_form import SubscriptionForm
 from tests import factories
 from tests.backend.campaigns import campaign, ended
 from tests.backend.conftest import API, fields, rows

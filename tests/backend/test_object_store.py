@@ -15,7 +15,7 @@ from backend.benchmarks.models import Evidence, RunState
 from backend.benchmarks.selectors.archive import run_archive
 from backend.benchmarks.selectors.evidence import EvidenceDamaged, evidence_text
 from backend.benchmarks.services.evidence_objects import objects_forget
-from backend.common import clock, object_store
+from backend.core import clock, object_store
 from tests import factories
 from workers.retention import delete_expired
 from workers.tasks import retain

@@ -8,7 +8,7 @@ import pytest
 from drf_spectacular.generators import SchemaGenerator
 
 from backend.api.examples import EXAMPLES, JSON
-from backend.common.rest.problem import PROBLEM_CODES
+from backend.core.rest.problem import PROBLEM_CODES
 
 pytestmark = pytest.mark.django_db
 # Operations that take JSON and have no example, and why.

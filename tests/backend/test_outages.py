@@ -9,11 +9,11 @@ from django.test import Client
 from kombu.exceptions import OperationalError as NotSent
 from redis.exceptions import ConnectionError as BrokerAway
 
-from backend.common.queue import Task
-from backend.common.redis_cache import RedisCache
-from backend.common.rest import throttles
 from backend.config.celery import app
 from backend.config.messages import BROKER_S
+from backend.core.queue import Task
+from backend.core.redis_cache import RedisCache
+from backend.core.rest import throttles
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
+from tests.pure.scenarios.documents import all_of, startup
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.workspaces import NotOwned, may_write
@@ -19,11 +20,10 @@ from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import PriceFeed, PriceObservation
 from backend.catalog.services.extra_tables import extras_import
 from backend.catalog.services.prices import price_remove
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 from backend.rentals.services.cloud_accounts import account_create
 from tests import factories
 from tests.backend.conftest import API
-from tests.domain.scenarios.documents import all_of, startup
 
 pytestmark = pytest.mark.django_db
 ENTRY = {"offer": "shared", "amount": "0.0001", "currency": "USD", "unit": "hour", "reason": "x"}

@@ -10,7 +10,7 @@ from django.test import Client
 from backend.accounts.models import AuditEntry
 from backend.catalog.models import PriceFeed
 from backend.catalog.services.feeds import feed_enable, feed_update
-from backend.common import clock
+from backend.core import clock
 from tests import factories
 from tests.backend.conftest import API, fields, rows
 

@@ -22,7 +22,7 @@ from backend.catalog.selectors.price_history import (
     terms_before,
 )
 from backend.catalog.selectors.price_list import PriceFilter
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 from tests import factories
 from tests.backend.conftest import API, fields, rows
 from tests.examples import FEW

@@ -28,9 +28,9 @@ from backend.catalog.models import (
 from backend.catalog.selectors.published_prices import on_demand_prices
 from backend.catalog.services.price_import import feed_get
 from backend.catalog.services.price_list_offers import offers_record
-from backend.common.slugs import offer_slug
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import ParsedPrice, ParsedType, Result, Skipped, SkipReason
+from backend.core.slugs import offer_slug
+from backend.foundation.errors import InvalidValue
+from backend.money.price_lists import ParsedPrice, ParsedType, Result, Skipped, SkipReason
 from backend.providers.aws import prices as aws
 from backend.providers.aws import savings as aws_savings
 from backend.providers.aws import spot as aws_spot

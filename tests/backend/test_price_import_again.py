@@ -16,9 +16,9 @@ from backend.catalog.selectors.current_prices import best_prices
 from backend.catalog.selectors.data_version import data_version
 from backend.catalog.selectors.price_choice import PriceBasis
 from backend.catalog.services.price_import import MOMENT, ImportReport, price_review
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import Result
-from backend.domain.pricing.purchase import PurchaseModel
+from backend.foundation.errors import InvalidValue
+from backend.money.price_lists import Result
+from backend.money.pricing.purchase import PurchaseModel
 from tests import factories
 from tests.backend.price_lists import DAY, LISTS, everything, machine, many, price, record
 

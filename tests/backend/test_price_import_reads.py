@@ -11,7 +11,7 @@ from backend.catalog.models import Offer, PriceFeed
 from backend.catalog.selectors.current_prices import best_prices
 from backend.catalog.selectors.price_choice import PriceBasis
 from backend.catalog.services.price_import import feed_get
-from backend.common import clock
+from backend.core import clock
 from tests import factories
 from tests.backend.conftest import API
 

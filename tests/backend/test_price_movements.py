@@ -12,7 +12,7 @@ from backend.catalog.selectors.price_list import PriceFilter
 from backend.catalog.selectors.price_movements import price_movements
 from backend.catalog.services.current_prices import prices_refresh
 from backend.catalog.services.data_version import data_version_bump
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 from backend.rankings.models import Report
 from tests import factories
 from tests.frontend.rows import published

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from backend.catalog.models import PriceFeed
-from backend.common import clock
+from backend.core import clock
 from tests import factories
 from tests.backend.conftest import API
 

@@ -10,7 +10,7 @@ from django.test import Client
 from backend.catalog.models import PriceFeed
 from backend.catalog.selectors.price_history import freshness
 from backend.catalog.selectors.price_list import PriceFilter, price_count, price_list
-from backend.common import clock
+from backend.core import clock
 from tests import factories
 from tests.backend.conftest import API, fields, rows
 

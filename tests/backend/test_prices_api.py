@@ -14,7 +14,7 @@ from backend.accounts.models import AuditEntry
 from backend.catalog.models import PriceObservation
 from backend.catalog.selectors.current_prices import current_price
 from backend.catalog.services.prices import PriceInput, price_enter
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 from tests import factories
 from tests.backend.conftest import API, fields
 

@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from backend.benchmarks.services.login_keys import check_private_key
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 
 
 def armoured(kind):

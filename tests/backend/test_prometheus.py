@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from backend.accounts.models import AccessKind, CloudAccount
 from backend.benchmarks.models import RunState, Step, Tick
 from backend.catalog.models import PriceFeed
-from backend.common import clock
+from backend.core import clock
 from tests import factories
 
 pytestmark = pytest.mark.django_db

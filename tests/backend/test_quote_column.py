@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.catalog.selectors.price_choice import Quote
-from backend.domain.pricing.effective import Charge
+from backend.money.pricing.effective import Charge
 from backend.rankings.selectors.coded import CodedBuilder
 from backend.rankings.selectors.quote_column import QuoteColumn
 

@@ -12,7 +12,7 @@ from hypothesis.extra.django import TestCase
 
 from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.models import Offer, PriceFeed
-from backend.common import clock
+from backend.core import clock
 from backend.rankings.selectors.columns import COLUMNS
 from backend.rankings.selectors.listing import Listing, best_of, value_counts
 from backend.rankings.selectors.ranking import query_from, ranking

@@ -14,7 +14,7 @@ from django.conf import LazySettings
 from django.test import Client
 
 from backend.catalog.services.data_version import data_version_bump
-from backend.common.rest import views
+from backend.core.rest import views
 from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.rows import DECIDED_BY, offer_cells
 from tests import factories

@@ -11,9 +11,9 @@ from backend.catalog.selectors.data_version import data_version
 from backend.catalog.selectors.rates import currencies, rate_table
 from backend.catalog.services import rates as rates_module
 from backend.catalog.services.rates import rates_record
-from backend.common import clock
-from backend.domain.errors import UnknownRate
-from backend.domain.money import Money
+from backend.core import clock
+from backend.foundation.errors import UnknownRate
+from backend.money.money import Money
 from backend.providers.ecb.rates import SOURCE, ParsedRate, SkippedRate, WhyNot
 from tests import factories
 from tests.backend.conftest import API

@@ -15,9 +15,9 @@ from backend.benchmarks.selectors.campaigns import campaign_view
 from backend.benchmarks.services.campaigns import campaign_retry_failed, campaign_start
 from backend.benchmarks.services.hosts import host_scan
 from backend.benchmarks.services.runs import run_create
-from backend.common import clock
-from backend.domain.errors import InvalidValue
-from backend.domain.rentals import Budget
+from backend.core import clock
+from backend.foundation.errors import InvalidValue
+from backend.providers.rentals import Budget
 from backend.rentals.services.budgets import resource_reserve
 from backend.rentals.services.resources import (
     resource_mark_called,

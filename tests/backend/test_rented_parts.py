@@ -8,7 +8,7 @@ import pytest
 from backend.benchmarks.models import Resource
 from backend.benchmarks.selectors.rental_prices import resource_cost
 from backend.benchmarks.services.rented_runs import rented_run_create
-from backend.common import clock
+from backend.core import clock
 from backend.rentals.services.budgets import resource_reserve
 from backend.rentals.services.resources import (
     ledger_record,

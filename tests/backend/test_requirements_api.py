@@ -11,7 +11,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from backend.catalog.models import ExtraPrice, OfferKind
-from backend.domain.requirement_document import RequirementDocument
+from backend.rankings.calc.requirement_document import RequirementDocument
 from tests import factories
 from tests.backend.conftest import API, fields, rows
 

@@ -9,9 +9,9 @@ from django.core.management import CommandError, call_command
 from backend.accounts.models import Authenticator, CloudAccount, KeptAnswer
 from backend.benchmarks.models import Host
 from backend.benchmarks.services.login_keys import host_private_key, login_key_replace
-from backend.common import crypto, sealing
-from backend.common.crypto import WEB, key_id, seal
 from backend.config import keys
+from backend.core import crypto, sealing
+from backend.core.crypto import WEB, key_id, seal
 from backend.notifications.models import Subscription
 from backend.notifications.services.subscriptions import subscription_secret
 from backend.rentals.services.account_access import account_secret

@@ -9,16 +9,16 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import LazySettings
 from django.db import InterfaceError, OperationalError
 from django.test import Client
+from tests.pure.scenarios.documents import Document, all_of, hybrid, price, startup
 
 from backend.accounts.models import AuditEntry, Workspace
-from backend.common import clock
-from backend.domain.scenarios import simulate as simulating
-from backend.domain.scenarios.templates import TEMPLATES
+from backend.core import clock
+from backend.scenarios.calc import simulate as simulating
+from backend.scenarios.calc.templates import TEMPLATES
 from backend.scenarios.models import ScenarioJob, ScenarioJobPiece
 from backend.scenarios.services import job_requests
 from tests import factories
 from tests.backend.conftest import API, fields
-from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup
 from workers import retention, scenario_jobs
 
 pytestmark = pytest.mark.django_db

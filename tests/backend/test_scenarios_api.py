@@ -13,11 +13,12 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from jsonschema import Draft202012Validator
 from pytest_django import DjangoAssertNumQueries
+from tests.pure.scenarios.documents import Document, all_of, hybrid, price, startup
 
 from backend.accounts.models import AuditEntry
-from backend.domain.errors import InvalidDocument, InvalidValue
-from backend.domain.scenarios.templates import TEMPLATES
-from backend.domain.scenarios.work import MOST_WORK
+from backend.foundation.errors import InvalidDocument, InvalidValue
+from backend.scenarios.calc.templates import TEMPLATES
+from backend.scenarios.calc.work import MOST_WORK
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors import scenarios as selectors
 from backend.scenarios.selectors.scenarios import scenario_series, series_of_document
@@ -26,7 +27,6 @@ from backend.scenarios.services.demo import demo_scenarios_load, demo_scenarios_
 from backend.scenarios.services.scenarios import scenario_create, scenario_freeze
 from tests import factories
 from tests.backend.conftest import API, fields, rows
-from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup
 
 pytestmark = pytest.mark.django_db
 SCENARIOS = f"{API}/scenarios"

@@ -6,12 +6,12 @@ import jsonschema
 import pytest
 
 from backend.accounts.models import AuditEntry
+from backend.benchmarks.calc.schedules import Recurrence
 from backend.benchmarks.models import HostState, Run, Schedule
 from backend.benchmarks.selectors.schedules import preview, schedule_times, schedules_due
 from backend.benchmarks.services.schedules import schedule_create, schedule_fire
-from backend.common import clock
-from backend.domain.errors import InvalidValue
-from backend.domain.schedules import Recurrence
+from backend.core import clock
+from backend.foundation.errors import InvalidValue
 from tests import factories
 from tests.backend.campaigns import campaign
 from tests.backend.conftest import API, fields, rows

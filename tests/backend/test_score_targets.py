@@ -2,12 +2,12 @@
 
 import pytest
 
+from backend.benchmarks.calc.targets import target
 from backend.benchmarks.models import Source
 from backend.benchmarks.selectors.scores import score_groups
 from backend.benchmarks.services.results import peer_name
 from backend.benchmarks.services.summaries import summaries_refresh
-from backend.domain.metrics import METRICS
-from backend.domain.targets import target
+from backend.measure.metrics import METRICS
 from backend.rankings.selectors.scores import scores
 from tests import factories
 from tests.backend.conftest import API

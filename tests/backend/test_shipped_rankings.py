@@ -3,7 +3,7 @@
 import pytest
 
 from backend.benchmarks.models import StoredSummary
-from backend.domain.metrics import METRICS
+from backend.measure.metrics import METRICS
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import ranking
 

@@ -19,8 +19,8 @@ from backend.benchmarks.services.sparecores_scores import ScoreStaging
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.data_version import data_version
 from backend.catalog.services.price_import import feed_get
-from backend.domain.errors import InvalidValue
-from backend.domain.pricing.purchase import PurchaseModel
+from backend.foundation.errors import InvalidValue
+from backend.money.pricing.purchase import PurchaseModel
 from backend.rankings.selectors.ranking import query_from, ranking
 from tests import factories
 from tests.backend.sparecores_file import Writer, full_size

@@ -22,9 +22,10 @@ from django.test import Client
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from backend.common import clock
-from backend.common.rest.renderers import CsvRenderer, TsvRenderer
-from backend.common.rest.table import (
+from backend.catalog.calc.tables.tables import TableRow
+from backend.core import clock
+from backend.core.rest.renderers import CsvRenderer, TsvRenderer
+from backend.core.rest.table import (
     FORMULA_STARTS,
     Column,
     ColumnType,
@@ -32,8 +33,7 @@ from backend.common.rest.table import (
     json_cell,
     text_cell,
 )
-from backend.common.rest.workbook import MOST_CHARACTERS, NOTES, workbook
-from backend.domain.parsing.tables import TableRow
+from backend.core.rest.workbook import MOST_CHARACTERS, NOTES, workbook
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
 from tests import factories
 from tests.backend.conftest import API

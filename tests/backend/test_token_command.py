@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 from backend.accounts.models import ApiToken, User
 from backend.accounts.selectors.tokens import token_in_force
-from backend.common import clock
+from backend.core import clock
 from tests import factories
 
 pytestmark = pytest.mark.django_db

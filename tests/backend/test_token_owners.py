@@ -13,7 +13,7 @@ from backend.accounts.models import ApiToken, Membership, User
 from backend.accounts.selectors.tokens import token_in_force
 from backend.accounts.services.people import user_switch
 from backend.accounts.services.tokens import token_create, token_revoke
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 from tests import factories
 from tests.backend.conftest import API
 

@@ -10,7 +10,7 @@ from backend.benchmarks.selectors.scores import compute_scores, score_origin
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.benchmarks.services.twins import twins_refresh
 from backend.catalog.models import Offer
-from backend.domain.metrics import METRICS
+from backend.measure.metrics import METRICS
 from tests import factories
 
 pytestmark = pytest.mark.django_db

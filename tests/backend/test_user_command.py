@@ -13,7 +13,7 @@ from django.test import Client
 
 from backend.accounts.models import AuditEntry, SignInLink, User
 from backend.accounts.services.people import user_switch
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.accounts.models import AuditEntry, Scope, Workspace
-from backend.common.rest.parameters import InvalidParameters
-from backend.domain.errors import InvalidValue
+from backend.core.rest.parameters import InvalidParameters
+from backend.foundation.errors import InvalidValue
 from backend.rankings.models import SavedView
 from backend.rankings.selectors.views import (
     changes_from_view,

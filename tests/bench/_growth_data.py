@@ -13,9 +13,9 @@ from django.db.models import Model
 from backend.benchmarks.models import Event, Evidence, Host, HostState, Run, RunState, Sample, Step
 from backend.benchmarks.services.results import repeats_store
 from backend.catalog.models import OfferKind
-from backend.common import clock
-from backend.domain.profiles import PROFILES
-from backend.domain.repeats import RawResult, Repeat, repeat_of
+from backend.core import clock
+from backend.measure.profiles import PROFILES
+from backend.measure.repeats import RawResult, Repeat, repeat_of
 from tests import factories
 from workers.remote.probes.plan import plan
 

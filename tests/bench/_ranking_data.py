@@ -24,7 +24,7 @@ from backend.catalog.models import (
 )
 from backend.catalog.services.current_prices import prices_refresh
 from backend.catalog.services.data_version import data_version_bump
-from backend.common import clock
+from backend.core import clock
 
 PROVIDERS = 12
 REGIONS = 10

@@ -11,7 +11,7 @@ from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import PriceFeed, Provider, Region
 from backend.catalog.services.current_prices import prices_refresh
 from backend.catalog.services.data_version import data_version_bump
-from backend.common import clock
+from backend.core import clock
 
 PROVIDERS = 6
 REGIONS = 30

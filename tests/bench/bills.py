@@ -19,8 +19,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from backend.bills.calc.estate import estate
 from backend.bills.services.reading import bill_read
-from backend.domain.bills.estate import estate
 
 LINES = 5_000_000
 YEAR_HOURS = 8_760

@@ -18,10 +18,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from backend.domain.cmips import is_disturbed, score
-from backend.domain.parsing import observe
-from backend.domain.profiles import PROFILES
-from backend.domain.stats import StoppingRule, half_width_ratio, is_settled
+from backend.measure.cmips import is_disturbed, score
+from backend.measure.profiles import PROFILES
+from backend.measure.readers import observe
+from backend.measure.stats import StoppingRule, half_width_ratio, is_settled
 from workers.remote.probes import build
 
 QUIET_BUDGET_S = 30

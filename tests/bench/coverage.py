@@ -17,10 +17,10 @@ from statistics import NormalDist
 
 import numpy as np
 
-from backend.domain.metrics import metric
-from backend.domain.mix import MixPart, mix_log, mix_summary
-from backend.domain.pairwise import NO_FIGURE, PairwiseRanks, log_sigmas
-from backend.domain.stats import Summary, log_sigma, summary
+from backend.measure.metrics import metric
+from backend.measure.pairwise import NO_FIGURE, PairwiseRanks, log_sigmas
+from backend.measure.stats import Summary, log_sigma, summary
+from backend.rankings.calc.mix import MixPart, mix_log, mix_summary
 
 TIMES = 2_000
 LISTS = 1_000

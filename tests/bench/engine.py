@@ -36,8 +36,8 @@ from backend.benchmarks.models import Host, HostState, Run, RunState, Sample, St
 from backend.benchmarks.services.hosts import host_local
 from backend.benchmarks.services.login_keys import host_private_key_replace
 from backend.benchmarks.services.runs import run_cancel, run_create
-from backend.common import clock
 from backend.config.celery import app
+from backend.core import clock
 from tests import factories
 from tests.bench._farm import BOOT_ID, Farm
 from tests.fakes.sshd import FakeSshd

@@ -20,8 +20,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from backend.domain.metrics.general_performance import CRYPTO, general_performance
-from backend.domain.parsing import general
+from backend.measure.metrics.general_performance import CRYPTO, general_performance
+from backend.measure.readers import general
 from launcher.loopback import free_port
 from tests.bench._probes import PATH, probe_directory, probe_output
 

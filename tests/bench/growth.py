@@ -40,7 +40,7 @@ from backend.benchmarks.services.demo import demo_remove
 from backend.benchmarks.services.leases import claim_of
 from backend.benchmarks.services.progress import Progress, progress_write
 from backend.benchmarks.services.summaries import summaries_refresh
-from backend.common import clock
+from backend.core import clock
 from tests import factories
 from tests.bench import _growth_data, _ranking_data
 from tests.bench.load import spread_ms

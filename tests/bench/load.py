@@ -37,12 +37,12 @@ import httpx
 from django.conf import settings
 from django.test import Client
 
+from backend.benchmarks.calc.campaign_document import CampaignPlan
 from backend.benchmarks.models import Campaign, Evidence, Run, RunState, Sample
 from backend.benchmarks.services.campaigns import campaign_create, campaign_start
 from backend.benchmarks.services.demo import demo_remove
 from backend.catalog.models import Offer
-from backend.domain.campaign_document import CampaignPlan
-from backend.domain.scenarios.templates import TEMPLATES
+from backend.scenarios.calc.templates import TEMPLATES
 from backend.scenarios.services.scenarios import scenario_create
 from tests import factories
 from tests.bench import _ranking_data

@@ -32,8 +32,8 @@ django.setup()
 
 from backend.benchmarks.services.current_data import current_stamp
 from backend.benchmarks.services.demo import demo_remove
-from backend.common import clock
-from backend.domain.metrics import METRICS, Metric
+from backend.core import clock
+from backend.measure.metrics import METRICS, Metric
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking
 from tests.backend import reference
 from tests.backend.reference import PLACE, Asked, Cells, Reference, Row, in_order, meets

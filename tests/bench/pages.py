@@ -27,7 +27,7 @@ from playwright.sync_api import Browser, sync_playwright
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.services.demo import demo_remove
 from backend.catalog.models import Offer
-from backend.domain.scenarios.templates import TEMPLATES
+from backend.scenarios.calc.templates import TEMPLATES
 from backend.scenarios.services.scenarios import scenario_create
 from tests.bench import _ranking_data
 from tests.e2e.browser import chromium_path, launched

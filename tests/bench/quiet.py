@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from backend.domain.cmips import MAX_FOREIGN_CPU_RATIO
+from backend.measure.cmips import MAX_FOREIGN_CPU_RATIO
 from launcher.paths import MANAGE, PYTHON
 from launcher.processes import cpu_s
 

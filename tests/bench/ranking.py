@@ -37,17 +37,17 @@ django.setup()
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from tests.pure.candidates import RankedOffer, ranking_input
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.tokens import token_create
 from backend.benchmarks.services.demo import demo_remove
 from backend.config.frames import with_large_stack
-from backend.domain.metrics import METRICS
-from backend.domain.ranking import standings
-from backend.domain.stats import summary_of_source
+from backend.measure.metrics import METRICS
+from backend.measure.stats import summary_of_source
+from backend.rankings.calc.ranking import standings
 from tests import factories
 from tests.bench import _ranking_data
-from tests.domain.candidates import RankedOffer, ranking_input
 
 OFFERS = 6000
 RUNS = 5

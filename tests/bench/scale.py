@@ -38,8 +38,8 @@ from backend.accounts.services.tokens import token_create
 from backend.benchmarks.services.demo import demo_remove
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.services.data_version import data_version_bump
-from backend.common import clock
-from backend.domain.scenarios.templates import TEMPLATES
+from backend.core import clock
+from backend.scenarios.calc.templates import TEMPLATES
 from backend.scenarios.services.scenarios import scenario_create
 from tests import factories
 from tests.bench import _scale_data

@@ -29,16 +29,16 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from tests.pure.scenarios.documents import Document, all_of, price, startup
 
-from backend.domain.scenarios.document import Uncertainty
-from backend.domain.scenarios.documents import scenario_from
-from backend.domain.scenarios.model import Demand, Option, ScenarioInput
-from backend.domain.scenarios.results import outcome
-from backend.domain.scenarios.screening import screen
-from backend.domain.scenarios.steps import Steps
-from backend.domain.scenarios.trajectories import trajectory
-from backend.domain.scenarios.uncertainty import factors, spread, uncertainty_members
-from tests.domain.scenarios.documents import Document, all_of, price, startup
+from backend.scenarios.calc.document import Uncertainty
+from backend.scenarios.calc.documents import scenario_from
+from backend.scenarios.calc.model import Demand, Option, ScenarioInput
+from backend.scenarios.calc.results import outcome
+from backend.scenarios.calc.screening import screen
+from backend.scenarios.calc.steps import Steps
+from backend.scenarios.calc.trajectories import trajectory
+from backend.scenarios.calc.uncertainty import factors, spread, uncertainty_members
 from tests.oracles.scenarios.mixed import Candidate, mixed
 
 RUNS = 5

@@ -31,16 +31,16 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.config.settings")
 django.setup()
 
 from django.db import connections
+from tests.pure.scenarios.documents import all_of, price, startup
 
 from backend.accounts.services.workspaces import default_workspace
 from backend.api.examples import EXAMPLES
 from backend.benchmarks.services.demo import demo_remove
 from backend.catalog.models import Offer
-from backend.domain.scenarios.templates import TEMPLATES
+from backend.scenarios.calc.templates import TEMPLATES
 from backend.scenarios.services.scenarios import scenario_create
 from tests.bench import _ranking_data
 from tests.bench.load import spread_ms
-from tests.domain.scenarios.documents import all_of, price, startup
 
 CLIENTS = 8
 ASKED_S = 8

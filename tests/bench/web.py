@@ -21,7 +21,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from backend.domain.parsing import web
+from backend.measure.readers import web
 from launcher.loopback import free_port
 from tests.bench._probes import PATH, probe_directory, probe_output
 

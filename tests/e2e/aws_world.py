@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from backend.domain.pricing.purchase import PurchaseModel
+from backend.money.pricing.purchase import PurchaseModel
 from tests.e2e.worlds import TROUBLE, Life
 from tests.fakes.aws import EXTERNAL_ID, REGION, ROLE, WORKER_KEY, WORKER_SECRET, FakeAws
 from tests.fakes.aws_machines import CONSOLE_LATE, Rented

@@ -17,9 +17,9 @@ from pytest_django.live_server_helper import LiveServer
 
 from backend.benchmarks.models import Host, Run
 from backend.benchmarks.services.runs import run_create
-from backend.common import work
-from backend.web.ranking import views as ranking_views
-from backend.web.shared import state
+from backend.core import work
+from backend.rankings.pages.ranking import views as ranking_views
+from backend.site import state
 from tests import factories
 from tests.backend.conftest import roomy_throttles
 from tests.database import empty

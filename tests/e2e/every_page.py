@@ -25,12 +25,12 @@ from backend.catalog.models import (
 )
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.discounts import discount_create
-from backend.common import clock
-from backend.domain.scenarios.templates import TEMPLATES
+from backend.core import clock
 from backend.notifications.models import Subscription
 from backend.rankings.models import Report
 from backend.rankings.services.feeds import feed_key_create
 from backend.rankings.services.views import view_create
+from backend.scenarios.calc.templates import TEMPLATES
 from backend.scenarios.models import Scenario
 from backend.scenarios.services.job_requests import job_create
 from backend.scenarios.services.scenarios import scenario_create, scenario_freeze

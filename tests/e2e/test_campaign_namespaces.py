@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from backend.accounts.services.workspaces import default_workspace
+from backend.benchmarks.calc.campaign_document import CampaignPlan
 from backend.benchmarks.models import Campaign, CampaignState, Evidence, Run, RunState, Sample
 from backend.benchmarks.services.campaigns import campaign_create, campaign_start
-from backend.domain.campaign_document import CampaignPlan
-from backend.domain.probes import CHOICES, PROBES
-from backend.domain.profiles import MIB
+from backend.measure.probes import CHOICES, PROBES
+from backend.measure.profiles import MIB
 from tests.e2e.chaos_form import NOTES
 from tests.e2e.conftest import trusted_host
 from tests.e2e.namespaces import Refused, ShapedHost, shaped_hosts

@@ -19,7 +19,7 @@ from playwright.sync_api import expect
 
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.services.data_version import data_version_bump
-from backend.common import clock
+from backend.core import clock
 from backend.rankings.selectors.frontier import Frontier, frontier
 from backend.rankings.selectors.query import RankingQuery
 from tests import factories
@@ -81,7 +81,7 @@ def wild(query: RankingQuery, *, workspace_slug: str, stamp: DataStamp) -> Front
 
 
 def test_check_31_interval_down_to_zero_is_drawn_on_a_log_axis(browser, site, market, monkeypatch):
-    monkeypatch.setattr("backend.web.frontier.views.frontier", wild)
+    monkeypatch.setattr("backend.rankings.pages.frontier.views.frontier", wild)
     with opened(browser, site) as page:  # fails on an exception and on an error of the console
         page.goto("/frontier/", wait_until="networkidle")
         data = json.loads(page.locator("#chart-json").text_content() or "")

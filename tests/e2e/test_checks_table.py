@@ -34,8 +34,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from backend.domain.figures import significant
-from backend.web.shared.figures import money
+from backend.foundation.figures import significant
+from backend.site.figures import money
 from tests import factories
 from tests.backend.test_spreadsheets import opened as workbook
 from tests.backend.test_spreadsheets import printed_cells

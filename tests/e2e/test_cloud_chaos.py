@@ -15,6 +15,7 @@ import pytest
 from django.test import override_settings
 
 from backend.accounts.services.workspaces import default_workspace
+from backend.benchmarks.calc.rented_parts import LedgerKind
 from backend.benchmarks.models import (
     TERMINAL_STATES,
     Host,
@@ -26,10 +27,9 @@ from backend.benchmarks.models import (
 )
 from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.catalog.models import Offer
-from backend.domain.errors import Reason
-from backend.domain.rentals import BY_SECOND, charges, round_to_column
-from backend.domain.rented_parts import LedgerKind
+from backend.foundation.errors import Reason
 from backend.providers.registry import provider as record_of
+from backend.providers.rentals import BY_SECOND, charges, round_to_column
 from backend.rentals.services.cloud_accounts import account_create
 from tests import factories
 from tests.e2e.chaos_form import FORM, LEASE_S, NOTES, case

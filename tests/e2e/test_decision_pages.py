@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from backend.catalog.services.data_version import data_version_bump
-from backend.web.shared.figures import figure
+from backend.site.figures import figure
 from tests import factories
 from tests.e2e.browser import opened
 from tests.frontend.spacing import brief

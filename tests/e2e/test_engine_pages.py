@@ -8,7 +8,7 @@ from django.conf import settings
 from playwright.sync_api import Page, expect
 
 from backend.benchmarks.models import Campaign, CampaignState, Host, HostState, Run, RunState
-from backend.web.shared.figures import figure
+from backend.site.figures import figure
 from tests import factories
 from tests.e2e.browser import opened, sign_in
 from tests.frontend import engine_rows

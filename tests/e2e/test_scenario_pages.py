@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from backend.accounts.services.workspaces import default_workspace
-from backend.common import work
-from backend.domain.scenarios.templates import TEMPLATES
+from backend.core import work
+from backend.scenarios.calc.templates import TEMPLATES
 from backend.scenarios.services import job_requests
 from backend.scenarios.services.scenarios import scenario_create
 from tests import factories

@@ -11,9 +11,9 @@ import httpx
 import pytest
 from django.conf import settings
 from django.db import connection
+from tests.pure.scenarios.documents import all_of, price, startup
 
 from launcher.loopback import free_port
-from tests.domain.scenarios.documents import all_of, price, startup
 from tests.e2e.stack import Processes, eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -18,12 +18,12 @@ import httpx
 import pytest
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
+from tests.pure.scenarios.documents import all_of, price, startup
 
 from backend.accounts.models import ApiToken, User
 from backend.accounts.services.tokens import token_create
 from backend.benchmarks.models import Host
 from tests import factories
-from tests.domain.scenarios.documents import all_of, price, startup
 from tests.e2e import work_notes
 from tests.e2e.chaos_form import LEASE_S, NOTES, RESUME_SLACK_S
 from tests.e2e.conftest import trusted_host

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from backend.domain.pricing.purchase import PurchaseModel
+from backend.money.pricing.purchase import PurchaseModel
 from backend.providers.machines import ResourceKind
 from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.fakes.fake_provider import FakeProvider

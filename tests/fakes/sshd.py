@@ -28,7 +28,7 @@ from typing import Any, TypeVar
 
 import asyncssh
 
-from backend.domain.addresses import key_fingerprint
+from backend.foundation.addresses import key_fingerprint
 
 asyncssh.set_log_level("WARNING")  # several lines for every command otherwise
 BOOT_ID = "/proc/sys/kernel/random/boot_id"

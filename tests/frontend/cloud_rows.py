@@ -7,8 +7,8 @@ from decimal import Decimal
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Resource, ResourceState, RunState, Step
 from backend.catalog.models import Offer
-from backend.common import clock
-from backend.domain.rentals import Budget
+from backend.core import clock
+from backend.providers.rentals import Budget
 from backend.rentals.services.account_access import account_mark_checked, account_mark_looked_over
 from tests import factories
 from tests.backend.clouds import account, charged, machine

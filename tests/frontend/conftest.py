@@ -3,8 +3,8 @@
 import pytest
 from django.conf import LazySettings
 
-from backend.web.ranking import views as ranking_views
-from backend.web.shared import state
+from backend.rankings.pages.ranking import views as ranking_views
+from backend.site import state
 from tests.backend.conftest import demo, market, roomy_throttles
 from tests.frontend.rows import Measured, measured_offer
 

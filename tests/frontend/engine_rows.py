@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from backend.benchmarks.calc.campaign_document import NetworkPairs
 from backend.benchmarks.models import (
     Campaign,
     CampaignState,
@@ -24,9 +25,8 @@ from backend.benchmarks.models import (
     Step,
 )
 from backend.catalog.services.data_version import data_version_bump
-from backend.common import clock
-from backend.domain.campaign_document import NetworkPairs
-from backend.domain.profiles import MATRIX_DEPTHS
+from backend.core import clock
+from backend.measure.profiles import MATRIX_DEPTHS
 from tests import factories
 from tests.database import Loaded
 

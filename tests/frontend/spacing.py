@@ -4,7 +4,7 @@ import re
 
 from django.http import HttpResponse
 
-from backend.web.shared.state import API_DEFAULTS
+from backend.site.state import API_DEFAULTS
 
 _STATED = "|".join(f"{name}={value}" for name, (value,) in API_DEFAULTS.items())
 STATED = re.compile(rf"""(\?|&amp;|&)(?:{_STATED})(?=[&"#\s]|$)""")

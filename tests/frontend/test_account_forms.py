@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pytest
 
 from backend.accounts.models import CloudAccount
-from backend.domain.errors import InvalidValue
-from backend.domain.rentals import Budget
+from backend.foundation.errors import InvalidValue
 from backend.providers.accounts import account_providers
-from backend.web.clouds.forms import AccountForm, LimitsForm, LoginForm, initial_of
+from backend.providers.rentals import Budget
+from backend.rentals.pages.forms import AccountForm, LimitsForm, LoginForm, initial_of
 
 LIMITS = {"name": "main", "max_machines": "3", "settings_regions": "eu-west-1"}
 

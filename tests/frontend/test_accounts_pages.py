@@ -11,8 +11,8 @@ from django.test import Client
 
 from backend.accounts.models import SignInLink
 from backend.accounts.services.people import sign_in_link_create, sign_in_link_use
-from backend.common import clock
-from backend.common.logs import MaskingFormatter
+from backend.core import clock
+from backend.core.logs import MaskingFormatter
 from tests import factories
 from tests.e2e.canaries import database_cells
 

@@ -7,9 +7,9 @@ import pytest
 
 from backend.catalog.models import Offer, Region
 from backend.catalog.services.data_version import data_version_bump
+from backend.rankings.pages.ranking import views as ranking_views
 from backend.rankings.selectors.listing import Listing
-from backend.web.ranking import views as ranking_views
-from backend.web.shared.page_defaults import page_defaults
+from backend.site.page_defaults import page_defaults
 from tests import factories
 from tests.frontend.rows import published
 from tests.frontend.spacing import shown

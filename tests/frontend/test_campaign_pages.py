@@ -12,9 +12,9 @@ from backend.benchmarks.models import (
     RunState,
     Schedule,
 )
+from backend.benchmarks.pages.campaigns.forms import CampaignForm
 from backend.notifications.models import Subscription
 from backend.notifications.services.subscriptions import campaign_subscriptions_delete
-from backend.web.campaigns.forms import CampaignForm
 from tests import factories
 from tests.frontend import engine_rows
 from tests.frontend.engine_rows import Engine

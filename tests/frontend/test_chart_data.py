@@ -6,7 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from backend.domain.metrics import METRICS
+from backend.measure.metrics import METRICS
+from backend.rankings.pages.compare import page as compare
+from backend.rankings.pages.frontier import page as frontier
 from backend.rankings.selectors.compare import (
     COST,
     FACTS,
@@ -18,11 +20,9 @@ from backend.rankings.selectors.compare import (
 from backend.rankings.selectors.frontier import Frontier
 from backend.rankings.selectors.query import Filter
 from backend.rankings.selectors.ranking import Ranking
-from backend.web.compare import page as compare
-from backend.web.frontier import page as frontier
-from backend.web.reports.ranked import RankedReport
-from backend.web.shared import charts, figures
-from backend.web.shared.basis import basis_words, picture
+from backend.reports.pages.ranked import RankedReport
+from backend.site import charts, figures
+from backend.site.basis import basis_words, picture
 from tests.frontend.ranking_rows import ranking_row
 
 CMIPS = METRICS["cmips_score"]
@@ -32,9 +32,7 @@ PLAIN = figures.UnitScale(1, "CMIPS")
 
 @pytest.fixture(autouse=True)
 def _today(monkeypatch):
-    monkeypatch.setattr(
-        "backend.common.clock.now", lambda: dt.datetime(2026, 11, 22, tzinfo=dt.UTC)
-    )
+    monkeypatch.setattr("backend.core.clock.now", lambda: dt.datetime(2026, 11, 22, tzinfo=dt.UTC))
 
 
 def ranking(*rows, metric=CMIPS) -> Ranking:

@@ -7,7 +7,7 @@ import pytest
 
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Campaign, Resource, ResourceState, Run
-from backend.domain.rentals import Budget
+from backend.providers.rentals import Budget
 from backend.rentals.services.account_access import (
     account_mark_checked,
     account_mark_looked_over,
@@ -135,7 +135,7 @@ def made(db, queued) -> CloudAccount:
 
 
 def test_page_shows_identity_spending_and_machines_of_an_account(admin, made):
-    from backend.common import clock
+    from backend.core import clock
     from backend.rentals.services.cloud_accounts import account_update
 
     account_update(

@@ -11,13 +11,20 @@ import pytest
 
 from backend.accounts.models import ApiToken, AuditEntry
 from backend.accounts.selectors.tokens import token_in_force
-from backend.common.rest.table import Column, ColumnType
+from backend.core.rest.table import Column, ColumnType
 from backend.rankings.models import FeedKey, SavedView
+from backend.rankings.pages.data.formulas import (
+    FormulaSource,
+    curl,
+    excel_text,
+    formulas,
+    m_text,
+    py_text,
+)
 from backend.rankings.selectors.columns import COLUMNS
 from backend.rankings.selectors.views import view_params
 from backend.rankings.services.feeds import feed_key_create, feed_key_match
 from backend.rankings.services.views import view_create
-from backend.web.data.formulas import FormulaSource, curl, excel_text, formulas, m_text, py_text
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -8,18 +8,18 @@ import pytest
 
 from backend.accounts.models import Workspace
 from backend.benchmarks.models import Campaign, HostState
-from backend.domain.errors import InvalidValue
-from backend.domain.profiles import PARAMETERS, PROFILES
-from backend.domain.rentals import Budget
-from backend.web.campaigns.forms import CampaignForm
-from backend.web.hosts.forms import HostForm
-from backend.web.imports.forms import ArchiveForm
-from backend.web.runs.forms import RunForm
-from backend.web.runs.parameter_forms import PREFIX, profile_default
-from backend.web.runs.rental_form import RentalForm
-from backend.web.saved_views.forms import FeedKeyForm, TokenForm, ViewForm
-from backend.web.schedules.forms import ScheduleForm
-from backend.web.schedules.subscription_form import SubscriptionForm
+from backend.benchmarks.pages.campaigns.forms import CampaignForm
+from backend.benchmarks.pages.hosts.forms import HostForm
+from backend.benchmarks.pages.imports.forms import ArchiveForm
+from backend.benchmarks.pages.runs.forms import RunForm
+from backend.benchmarks.pages.runs.parameter_forms import PREFIX, profile_default
+from backend.benchmarks.pages.runs.rental_form import RentalForm
+from backend.benchmarks.pages.schedules.forms import ScheduleForm
+from backend.benchmarks.pages.schedules.subscription_form import SubscriptionForm
+from backend.foundation.errors import InvalidValue
+from backend.measure.profiles import PARAMETERS, PROFILES
+from backend.providers.rentals import Budget
+from backend.rankings.pages.saved_views.forms import FeedKeyForm, TokenForm, ViewForm
 
 RACK, OTHER = UUID(int=1), UUID(int=2)
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.web.shared import figures, lines, words
-from backend.web.shared.language import _language
+from backend.site import figures, lines, words
+from backend.site.language import _language
 
 # The tests of the scripts read the same cases: charts and tables must write a number alike.
 CASES = json.loads((Path(__file__).parents[2] / "frontend/tests/figure_cases.json").read_text())

@@ -8,12 +8,12 @@ from django import forms
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import QueryDict
 
-from backend.domain.errors import InvalidValue
-from backend.web.imports import forms as import_forms
-from backend.web.imports.forms import ImportForm
-from backend.web.prices.forms import PriceForm, TableForm
-from backend.web.schedules.forms import ScheduleForm, time_zones
-from backend.web.shared.forms import Day, SecretText, WriteForm, text
+from backend.benchmarks.pages.imports import forms as import_forms
+from backend.benchmarks.pages.imports.forms import ImportForm
+from backend.benchmarks.pages.schedules.forms import ScheduleForm, time_zones
+from backend.catalog.pages.prices.forms import PriceForm, TableForm
+from backend.foundation.errors import InvalidValue
+from backend.site.forms import Day, SecretText, WriteForm, text
 
 
 class Parts(WriteForm):

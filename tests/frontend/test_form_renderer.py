@@ -7,8 +7,8 @@ from django.forms.renderers import get_default_renderer
 from django.template import Template
 from django.utils import translation
 
-from backend.domain.texts import text
-from backend.web.shared import language
+from backend.foundation.texts import text
+from backend.site import language
 
 CHOICES = [("", text("Remove")), ("a", "<b>"), ("c", "C")]
 

@@ -9,10 +9,10 @@ from django.test.signals import template_rendered
 
 from backend.accounts.services.workspaces import default_workspace
 from backend.catalog.services.data_version import data_version_bump
-from backend.domain.scenarios.templates import TEMPLATES
+from backend.scenarios.calc.templates import TEMPLATES
 from backend.scenarios.models import Scenario
 from backend.scenarios.services.scenarios import scenario_create
-from backend.web.shared import fragments
+from backend.site import fragments
 from tests import factories
 from tests.frontend.rows import published
 

@@ -11,12 +11,12 @@ import pytest
 from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.models import PriceObservation
 from backend.catalog.services.data_version import data_version_bump
-from backend.common import clock
-from backend.domain.metrics import METRICS
+from backend.core import clock
+from backend.measure.metrics import METRICS
+from backend.rankings.pages.frontier import page as frontier
 from backend.rankings.selectors import frontier as selectors
 from backend.rankings.selectors.query import Filter, RankingQuery
-from backend.web.frontier import page as frontier
-from backend.web.shared import figures
+from backend.site import figures
 from tests import factories
 from tests.frontend.rows import published
 from tests.frontend.spacing import shown

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from backend.benchmarks.models import Host, HostState, Run, RunState
 from backend.benchmarks.selectors.hosts import fingerprint
-from backend.domain.profiles import PARAMETERS
+from backend.measure.profiles import PARAMETERS
 from tests import factories
 from tests.backend import campaigns
 from tests.frontend import engine_rows

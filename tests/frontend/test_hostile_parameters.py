@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from backend.accounts.services.workspaces import default_workspace
-from backend.domain.scenarios.templates import TEMPLATES
+from backend.scenarios.calc.templates import TEMPLATES
 from backend.scenarios.services.scenarios import scenario_create
 from tests import factories
 from tests.frontend.rows import measured_offer, published

@@ -8,10 +8,10 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from backend.benchmarks.models import Evidence, Run, Sample, Source
+from backend.benchmarks.pages.imports.examples import EXAMPLES
 from backend.benchmarks.selectors.archive import run_archive
 from backend.catalog.models import Offer
-from backend.domain.parsing.importing import TOOLS, read_text
-from backend.web.imports.examples import EXAMPLES
+from backend.measure.readers.importing import TOOLS, read_text
 from tests import factories
 from tests.backend.test_archive import finished_run, gone
 from tests.frontend.rows import measured_offer

@@ -10,7 +10,7 @@ from django.conf import LazySettings, settings
 from django.test import Client
 
 from backend.accounts.models import Scope
-from backend.web.shared.language import _language, count_words
+from backend.site.language import _language, count_words
 from frontend import translations
 from tests import factories
 from tests.e2e import every_page

@@ -6,15 +6,15 @@ from decimal import Decimal
 import pytest
 from django.core.exceptions import ValidationError
 
-from backend.web.shared.language import _language
-from backend.web.shared.number_fields import (
+from backend.site.language import _language
+from backend.site.number_fields import (
     DISK_GB,
     MEMORY_GIB,
     DecimalField,
     number_text,
     read_typed,
 )
-from backend.web.shared.typed_parameters import read_number, read_numbers
+from backend.site.typed_parameters import read_number, read_numbers
 
 
 def in_language(code, function, *given):

@@ -8,7 +8,7 @@ from django.test import Client
 
 from backend.accounts.models import Workspace
 from backend.benchmarks.models import Tick
-from backend.common import clock
+from backend.core import clock
 from tests import factories
 from tests.fakes.fake_provider import FakeProvider
 from tests.workers import clouds

@@ -9,12 +9,12 @@ from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.models import Offer
 from backend.catalog.selectors import data_version
 from backend.catalog.services.data_version import data_version_bump
-from backend.common.shared_files import SharedFiles
+from backend.core.shared_files import SharedFiles
 from backend.rankings.selectors import default_metric as module
 from backend.rankings.selectors.default_metric import default_metric
 from backend.rankings.selectors.known_tables import KnownTables
 from backend.rankings.services.views import view_create
-from backend.web.shared.page_defaults import language_currency
+from backend.site.page_defaults import language_currency
 from tests import factories
 from tests.frontend.rows import published
 

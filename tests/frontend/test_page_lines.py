@@ -8,18 +8,18 @@ from uuid import UUID
 import pytest
 
 from backend.benchmarks.models import ResourcePurchase, ResourceState
+from backend.benchmarks.pages.campaigns.views import _cost_words
+from backend.benchmarks.pages.runs.views import cost_words
 from backend.benchmarks.selectors.costs import Cost
 from backend.benchmarks.selectors.history import Point
-from backend.domain.errors import InvalidDocument, InvalidValue
-from backend.domain.fleets import Fleet, FleetTarget, Requirement, Rule
-from backend.domain.requirements import TRAFFIC, Fault, InfeasibleOffer
-from backend.web.campaigns.views import _cost_words
-from backend.web.hardware.forms import HardwareForm
-from backend.web.requirements.forms import RequirementForm
-from backend.web.requirements.lines import failure_groups, fleet_lines, headings
-from backend.web.runs.views import cost_words
-from backend.web.shared import lines, machines
-from backend.web.shared.history_plots import history_plot
+from backend.catalog.pages.hardware.forms import HardwareForm
+from backend.foundation.errors import InvalidDocument, InvalidValue
+from backend.rankings.calc.fleets import Fleet, FleetTarget, Requirement, Rule
+from backend.rankings.calc.requirements import TRAFFIC, Fault, InfeasibleOffer
+from backend.rankings.pages.requirements.forms import RequirementForm
+from backend.rankings.pages.requirements.lines import failure_groups, fleet_lines, headings
+from backend.site import lines, machines
+from backend.site.history_plots import history_plot
 from tests.frontend.ranking_rows import ranking_row
 
 AT = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)

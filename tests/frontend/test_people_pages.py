@@ -15,7 +15,7 @@ from backend.accounts.models import AuditEntry, Invitation, Membership, User, Wo
 from backend.accounts.services.members import invitation_accept, invitation_create
 from backend.accounts.services.passwords import Breached
 from backend.accounts.services.people import sign_in_link_create
-from backend.common import clock
+from backend.core import clock
 from backend.rankings.services.feeds import feed_key_create, feed_key_match
 from backend.rankings.services.views import view_create
 from tests import factories

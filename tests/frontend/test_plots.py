@@ -6,16 +6,16 @@ from types import SimpleNamespace
 
 import pytest
 
+from backend.benchmarks.pages.runs.spreads import bars, over_time, spreads
 from backend.catalog.models import HardwareModel
+from backend.catalog.pages.hardware.plots import hardware_plot
+from backend.catalog.pages.prices.plots import change_words, price_plot
 from backend.catalog.selectors.price_history import PriceKind, PriceSeries
-from backend.common import clock
-from backend.domain.money import EuroRate, RateTable
-from backend.web.hardware.plots import hardware_plot
-from backend.web.prices.plots import change_words, price_plot
-from backend.web.runs.spreads import bars, over_time, spreads
-from backend.web.shared import figures
-from backend.web.shared.plots import MOST_POINTS, Axis, Mark, Plot, PlotRow, thin
-from backend.web.shared.scaling import scaling
+from backend.core import clock
+from backend.money.money import EuroRate, RateTable
+from backend.site import figures
+from backend.site.plots import MOST_POINTS, Axis, Mark, Plot, PlotRow, thin
+from backend.site.scaling import scaling
 
 NOW = dt.datetime(2026, 11, 22, 12, tzinfo=dt.UTC)
 DAY = dt.timedelta(days=1)

@@ -8,7 +8,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from backend.catalog.models import PriceFeed, PriceObservation, PricePayload, UnpricedType
-from backend.common import clock
+from backend.core import clock
 from tests import factories
 
 pytestmark = pytest.mark.django_db

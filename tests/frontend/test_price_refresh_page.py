@@ -5,8 +5,8 @@ import datetime as dt
 import pytest
 
 from backend.catalog.models import PriceFeed
-from backend.common import clock
-from backend.web.shared.price_age import PriceAge
+from backend.core import clock
+from backend.site.price_age import PriceAge
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -3,7 +3,7 @@
 from django.contrib.staticfiles import finders
 
 from backend.providers.base import ProviderRecord, Shape
-from backend.web.shared.provider_styles import PATH, provider_styles
+from backend.site.provider_styles import PATH, provider_styles
 
 PLAIN = ProviderRecord(
     slug="one", name="One", short_name="One", colour="#112233", shape=Shape.UP, is_hollow=False

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backend.rankings.pages.ranking.conditions import SIGNS, conditions
+from backend.rankings.pages.ranking.folding import fold
 from backend.rankings.selectors.columns import COLUMNS
-from backend.web.ranking.conditions import SIGNS, conditions
-from backend.web.ranking.folding import fold
 
 NUMERIC = [column.name for column in COLUMNS if column.kind.is_numeric]
 NUMBERS = st.decimals(min_value=-(10**9), max_value=10**9, places=6)

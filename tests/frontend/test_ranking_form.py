@@ -2,11 +2,11 @@
 
 import pytest
 
-from backend.domain.metrics import METRICS, OWN_METRICS
+from backend.measure.metrics import METRICS, OWN_METRICS
+from backend.rankings.pages.ranking import forms
 from backend.rankings.selectors.ranking import Ranking
-from backend.web.ranking import forms
-from backend.web.shared import state
-from backend.web.shared.metric_field import metric_groups
+from backend.site import state
+from backend.site.metric_field import metric_groups
 from tests.frontend.ranking_rows import ranking_row
 
 IMPORTED = next(key for key in METRICS if key not in OWN_METRICS)

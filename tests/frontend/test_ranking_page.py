@@ -9,10 +9,10 @@ from django.contrib.auth.models import AnonymousUser
 
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.services.current_prices import prices_refresh
+from backend.rankings.pages.ranking.views import ranking_request
 from backend.rankings.selectors.columns import COLUMNS_V1
 from backend.rankings.selectors.ranking import ranking
-from backend.web.ranking.views import ranking_request
-from backend.web.shared.state import API_DEFAULTS
+from backend.site.state import API_DEFAULTS
 from tests import factories
 from tests.frontend.rows import published
 from tests.frontend.spacing import brief

@@ -10,8 +10,8 @@ from pypdf import PdfReader
 from backend.accounts.services.workspaces import default_workspace
 from backend.catalog.models import HardwareModel
 from backend.catalog.services.data_version import data_version_bump
-from backend.domain.scenarios.templates import TEMPLATES
 from backend.rankings.models import Report
+from backend.scenarios.calc.templates import TEMPLATES
 from backend.scenarios.models import Scenario
 from backend.scenarios.services.scenarios import (
     scenario_create,

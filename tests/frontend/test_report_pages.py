@@ -8,7 +8,7 @@ from django.test import Client
 from backend.accounts.models import AuditEntry
 from backend.catalog.services.data_version import data_version_bump
 from backend.rankings.models import Report
-from backend.web.shared.state import API_DEFAULTS
+from backend.site.state import API_DEFAULTS
 from tests import factories
 from tests.frontend.rows import Measured, published
 

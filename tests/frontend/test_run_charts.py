@@ -7,15 +7,15 @@ import re
 import pytest
 
 from backend.benchmarks.models import Run, RunState
+from backend.benchmarks.pages.runs import series_plots
+from backend.benchmarks.pages.runs.disk_plots import disk_plots
+from backend.benchmarks.pages.runs.plots import run_plots, run_strips
+from backend.benchmarks.pages.runs.spreads import spreads
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.services.current_prices import prices_refresh
-from backend.web.runs import series_plots
-from backend.web.runs.disk_plots import disk_plots
-from backend.web.runs.plots import run_plots, run_strips
-from backend.web.runs.spreads import spreads
-from backend.web.shared import plots
-from backend.web.shared.figures import figure
-from backend.web.shared.plots import Axis, Mark, Plot, PlotRow
+from backend.site import plots
+from backend.site.figures import figure
+from backend.site.plots import Axis, Mark, Plot, PlotRow
 from tests import factories
 from tests.frontend import engine_rows
 from tests.frontend.spacing import shown

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from backend.web.runs import series_plots
-from backend.web.runs.disk_plots import SEQUENTIAL, disk_plots
-from backend.web.runs.network_plots import TCP, network_plots
-from backend.web.runs.plots import run_plots, run_strips
-from backend.web.runs.spreads import spreads
-from backend.web.shared.plots import MOST_POINTS, Axis
+from backend.benchmarks.pages.runs import series_plots
+from backend.benchmarks.pages.runs.disk_plots import SEQUENTIAL, disk_plots
+from backend.benchmarks.pages.runs.network_plots import TCP, network_plots
+from backend.benchmarks.pages.runs.plots import run_plots, run_strips
+from backend.benchmarks.pages.runs.spreads import spreads
+from backend.site.plots import MOST_POINTS, Axis
 
 
 def sample(metric: str, variant: str, value: float, repeat: int = 0, **given: Any):

@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from backend.domain.documents.model import every_field
-from backend.domain.errors import InvalidDocument
-from backend.domain.hardware_document import FIELDS as OF_HARDWARE
-from backend.domain.scenarios.document import ScenarioDocument
-from backend.domain.scenarios.documents import scenario_from
-from backend.domain.scenarios.simulate import simulate
-from backend.domain.scenarios.templates import TEMPLATES
-from backend.web.scenarios.form_shown import ShownForm
-from backend.web.scenarios.forms import ScenarioForm, is_editable
-from backend.web.scenarios.kinds import KINDS
+from backend.catalog.calc.hardware_document import FIELDS as OF_HARDWARE
+from backend.foundation.documents.model import every_field
+from backend.foundation.errors import InvalidDocument
+from backend.scenarios.calc.document import ScenarioDocument
+from backend.scenarios.calc.documents import scenario_from
+from backend.scenarios.calc.simulate import simulate
+from backend.scenarios.calc.templates import TEMPLATES
+from backend.scenarios.pages.form_shown import ShownForm
+from backend.scenarios.pages.forms import ScenarioForm, is_editable
+from backend.scenarios.pages.kinds import KINDS
 
 FIELDS = dict(every_field(ScenarioDocument))
 HARDWARE = "/options/*/parts/*/price/hardware"

@@ -8,13 +8,13 @@ from django.conf import LazySettings
 from django.test import Client
 
 from backend.accounts.services.workspaces import default_workspace
-from backend.domain.scenarios import work
-from backend.domain.scenarios.templates import TEMPLATES
+from backend.scenarios.calc import work
+from backend.scenarios.calc.templates import TEMPLATES
 from backend.scenarios.models import Scenario, ScenarioJob
+from backend.scenarios.pages.forms import ScenarioForm
 from backend.scenarios.selectors import scenarios as selectors
 from backend.scenarios.services.retention import POLICIES
 from backend.scenarios.services.scenarios import scenario_create
-from backend.web.scenarios.forms import ScenarioForm
 from tests import factories
 from workers import scenario_jobs
 

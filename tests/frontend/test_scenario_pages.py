@@ -13,10 +13,10 @@ from pytest_django import DjangoAssertNumQueries
 
 from backend.accounts.models import AuditEntry
 from backend.accounts.services.workspaces import default_workspace
-from backend.domain.scenarios.templates import TEMPLATES
+from backend.scenarios.calc.templates import TEMPLATES
 from backend.scenarios.models import Scenario
+from backend.scenarios.pages.forms import ScenarioForm
 from backend.scenarios.services.scenarios import scenario_create, scenario_freeze
-from backend.web.scenarios.forms import ScenarioForm
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from backend.accounts.services.workspaces import default_workspace
-from backend.domain.scenarios.series import series
-from backend.domain.scenarios.simulate import simulate
-from backend.domain.scenarios.templates import TEMPLATES
+from backend.scenarios.calc.series import series
+from backend.scenarios.calc.simulate import simulate
+from backend.scenarios.calc.templates import TEMPLATES
+from backend.scenarios.pages import decisions, plots
+from backend.scenarios.pages.figures import mark_options, share
+from backend.scenarios.pages.span import series_of_worst_span
 from backend.scenarios.selectors.scenarios import Simulated, scenario_series
 from backend.scenarios.services.scenarios import scenario_create
-from backend.web.scenarios import decisions, plots
-from backend.web.scenarios.figures import mark_options, share
-from backend.web.scenarios.span import series_of_worst_span
 
 
 def option(name: str, cost: str, unserved: float, **given: Any) -> dict[str, Any]:

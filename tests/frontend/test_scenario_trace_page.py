@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from backend.domain.scenarios.simulate import simulate
+from backend.scenarios.calc.simulate import simulate
 from backend.scenarios.models import Scenario
 from tests import factories
 

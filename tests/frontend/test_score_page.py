@@ -6,11 +6,11 @@ import math
 import pytest
 
 from backend.benchmarks.services.summaries import summaries_refresh
-from backend.domain.stats import machines_interval
+from backend.measure.stats import machines_interval
+from backend.rankings.pages.offers import score_page
+from backend.rankings.pages.offers.score_page import SYMBOLS, machine_lines, term_lines
 from backend.rankings.selectors import score_detail
-from backend.web.offers import score_page
-from backend.web.offers.score_page import SYMBOLS, machine_lines, term_lines
-from backend.web.shared import figures
+from backend.site import figures
 from tests import factories
 from tests.frontend.rows import published
 

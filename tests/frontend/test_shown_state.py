@@ -15,14 +15,14 @@ from backend.benchmarks.services import current_data as stored
 from backend.catalog.models import Offer
 from backend.catalog.selectors.data_version import data_stamp
 from backend.catalog.services.data_version import data_version_bump
-from backend.common.shared_files import SharedFiles
+from backend.core.shared_files import SharedFiles
 from backend.rankings.selectors import ranking as rankings
 from backend.rankings.selectors.cache import StampedCache
 from backend.rankings.selectors.known_tables import KnownTables
 from backend.rankings.selectors.ranking import Ranking
 from backend.rankings.services import current_data
 from backend.rankings.services.current_data import ShownStamp
-from backend.web.shared import shown_state
+from backend.site import shown_state
 from tests import factories
 from tests.frontend.rows import published
 

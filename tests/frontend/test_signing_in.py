@@ -10,7 +10,7 @@ from django_otp.plugins.otp_static.models import StaticToken
 
 from backend.accounts.models import Authenticator, User
 from backend.accounts.services.people import sign_in_link_create
-from backend.common.crypto import SealBroken
+from backend.core.crypto import SealBroken
 from tests import factories
 from tests.keys import NEW, set_keys
 

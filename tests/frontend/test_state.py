@@ -3,7 +3,7 @@
 import pytest
 
 from backend.rankings.selectors.parsing import parse_query
-from backend.web.shared import columns, state
+from backend.site import columns, state
 
 
 def test_cleaned_drops_empties_and_defaults_and_joins_lists():

@@ -10,8 +10,8 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from backend.benchmarks.services.current_data import current_stamp
-from backend.web.shared.figures import figure
-from backend.web.storage.examples import EXAMPLES
+from backend.calculators.pages.examples import EXAMPLES
+from backend.site.figures import figure
 from tests import factories
 from tests.frontend.spacing import shown
 

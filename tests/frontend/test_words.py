@@ -6,12 +6,12 @@ from decimal import Decimal
 import pytest
 from django.template import Context, Template
 
-from backend.domain.parsing.observe import Conditions
+from backend.measure.readers.observe import Conditions
 from backend.providers import registry
+from backend.scenarios.pages import figures as scenario_figures
 from backend.scenarios.selectors.scenarios import Simulated
-from backend.web.scenarios import figures as scenario_figures
-from backend.web.shared import columns, figures, lines, words
-from backend.web.shared.charts import distinct_labels
+from backend.site import columns, figures, lines, words
+from backend.site.charts import distinct_labels
 
 
 def rendered(expression: str, **values: object) -> str:

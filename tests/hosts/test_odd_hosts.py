@@ -16,8 +16,8 @@ from django.core.management import CommandError, call_command
 
 from backend.benchmarks.models import Run, RunState
 from backend.benchmarks.selectors.hosts import fingerprint
-from backend.domain.probes import PROBES
-from backend.domain.profiles import MIB
+from backend.measure.probes import PROBES
+from backend.measure.profiles import MIB
 from tests.hosts.boxes import DROPBEAR, Box, Unsupported, machine, packages
 from tests.hosts.roots import Roots, roots
 

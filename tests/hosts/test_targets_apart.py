@@ -8,7 +8,7 @@ from django.core.management import call_command
 from backend.benchmarks.models import Run
 from backend.benchmarks.selectors.hosts import fingerprint
 from backend.benchmarks.selectors.scores import score_groups
-from backend.domain.profiles import MIB
+from backend.measure.profiles import MIB
 from tests.e2e.conftest import trusted_host
 from tests.e2e.namespaces import Refused, shaped_hosts
 from tests.hosts.boxes import Box, Unsupported, machine, packages

@@ -67,7 +67,7 @@ def test_up_and_demo_serve_with_their_options(calls, arguments, values, named):
     ("arguments", "options"),
     [
         (["test"], ([], False, False, False)),
-        (["test", "--fast", "tests/domain"], (["tests/domain"], True, False, False)),
+        (["test", "--fast", "tests/pure"], (["tests/pure"], True, False, False)),
         (["test", "--deep", "-k", "money", "-x"], (["-k", "money", "-x"], False, True, False)),
         (["test", "--coverage"], ([], False, False, True)),
     ],

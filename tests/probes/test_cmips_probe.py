@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from backend.domain.errors import ProbeError
-from backend.domain.parsing import cmips, sustained
+from backend.foundation.errors import ProbeError
+from backend.measure.readers import cmips, sustained
 from workers.remote.probes import build
 
 NOBODY = 65534

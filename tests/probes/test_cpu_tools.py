@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from backend.domain.probes import PROBES
+from backend.measure.probes import PROBES
 from tests.probes.conftest import needs
 
 TOOLS = {

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from backend.domain.parsing import cmips, dd, fio, fio_steady, runner_status
-from backend.domain.parsing.disk_files import STORED_KEYS
-from backend.domain.parsing.frames import key_values, sections
+from backend.measure.readers import cmips, dd, fio, fio_steady, runner_status
+from backend.measure.readers.disk_files import STORED_KEYS
+from backend.measure.readers.frames import key_values, sections
 from tests.probes.conftest import needs
 from tests.probes.quotas import WRITES, refusing_writes
 

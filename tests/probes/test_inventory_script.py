@@ -2,8 +2,8 @@
 
 import os
 
-from backend.domain.parsing import inventory
-from backend.domain.parsing.frames import sections
+from backend.measure.readers import inventory
+from backend.measure.readers.frames import sections
 from tests.probes.conftest import needs
 
 # What every Linux has; the rest may be missing and then ends with a status.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.domain.parsing import fio_local
+from backend.measure.readers import fio_local
 from tests.probes.conftest import Programs, RunDirectory, needs
 
 MIB, GIB = 1024**2, 1024**3

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from backend.domain.profiles import PROFILES
-from backend.domain.repeats import RawResult, repeat_of
+from backend.measure.profiles import PROFILES
+from backend.measure.repeats import RawResult, repeat_of
 from tests.probes.cgroups import memory_cgroup, seen_from_cgroup, write_files
 from workers.remote.probes.plan import plan, plan_script
 

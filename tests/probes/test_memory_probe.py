@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.domain.parsing import memory
+from backend.measure.readers import memory
 from tests.probes.cgroups import mounting
 
 MIB = 1024**2

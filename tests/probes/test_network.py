@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from backend.domain.parsing import network
-from backend.domain.parsing.frames import key_values, sections
+from backend.measure.readers import network
+from backend.measure.readers.frames import key_values, sections
 from tests.probes.conftest import needs, processes_in
 
 SPENT = "all {} bytes are sent that one end of this run may send ({})"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.domain.parsing import observe
+from backend.measure.readers import observe
 from tests.probes.cgroups import mounting
 from tests.probes.conftest import needs
 

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from backend.domain.parsing import runner_status
-from backend.domain.parsing.frames import sections
+from backend.measure.readers import runner_status
+from backend.measure.readers.frames import sections
 from tests.probes.conftest import needs
 
 # One script is every package manager. `database` names what is installed; `locked`, as long as it exists, is another

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from backend.domain.errors import ProbeError
-from backend.domain.parsing import cmips, dd, inventory, memory, observe, runner_status
+from backend.foundation.errors import ProbeError
+from backend.measure.readers import cmips, dd, inventory, memory, observe, runner_status
 from tests.probes.cgroups import mounting
 from tests.probes.conftest import RunDirectory, needs
 

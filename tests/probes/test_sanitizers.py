@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from backend.domain.parsing import cmips, memory, observe, small_files
+from backend.measure.readers import cmips, memory, observe, small_files
 from workers.remote.probes import build
 
 FLAGS = ["-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-DPROBE_HOSTED"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.domain.parsing import small_files
+from backend.measure.readers import small_files
 
 
 def _mount_tmpfs(path: Path, options: str) -> None:

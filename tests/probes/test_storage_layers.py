@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from backend.domain.parsing import dd, fio, small_files
+from backend.measure.readers import dd, fio, small_files
 from tests.probes.conftest import needs
 
 MIB = 2**20

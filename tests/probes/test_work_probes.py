@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from backend.domain.metrics.general_performance import CRYPTO
-from backend.domain.probes import PROBES
+from backend.measure.metrics.general_performance import CRYPTO
+from backend.measure.probes import PROBES
 from tests.probes.conftest import needs, processes_in
 
 TOOLS = ("redis-server", "redis-cli", "redis-benchmark")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 from backend.providers.accounts import (
     MAX_SECRET_CHARACTERS,
     account_providers,

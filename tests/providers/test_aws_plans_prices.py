@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import ParsedPrice, Skipped, SkipReason
+from backend.foundation.errors import InvalidValue
+from backend.money.price_lists import ParsedPrice, Skipped, SkipReason
 from backend.providers.aws import prices as aws
 from backend.providers.aws import savings as aws_savings
 from backend.providers.aws import spot as aws_spot

@@ -7,10 +7,10 @@ from decimal import Decimal
 
 import pytest
 
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import ParsedPrice, ParsedType, Skipped, SkipReason
-from backend.domain.parsing.prices.collected import Coverage, unique
-from backend.domain.pricing.purchase import PriceUnit
+from backend.foundation.errors import InvalidValue
+from backend.money.price_lists import ParsedPrice, ParsedType, Skipped, SkipReason
+from backend.money.price_lists.collected import Coverage, unique
+from backend.money.pricing.purchase import PriceUnit
 from backend.providers.aws import offer_file as aws_bulk
 from backend.providers.aws import prices as aws
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import ParsedPrice, Skipped, SkipReason
-from backend.domain.pricing.purchase import PriceUnit
+from backend.foundation.errors import InvalidValue
+from backend.money.price_lists import ParsedPrice, Skipped, SkipReason
+from backend.money.pricing.purchase import PriceUnit
 from backend.providers.azure import prices as azure
 
 D2S = "Standard_D2s_v3"

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from backend.domain.units import BYTES_PER_GIB
+from backend.foundation.units import BYTES_PER_GIB
 from backend.providers.azure.sizes import size_figures
 
 

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from backend.domain.money import Money
+from backend.money.money import Money
 from backend.providers.aws import credit_surcharge
 from backend.providers.registry import provider
 

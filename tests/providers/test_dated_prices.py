@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.domain.parsing.prices import ParsedPrice, SkipReason
-from backend.domain.parsing.prices.collected import Collected
-from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
+from backend.money.price_lists import ParsedPrice, SkipReason
+from backend.money.price_lists.collected import Collected
+from backend.money.pricing.purchase import PriceUnit, PurchaseModel
 from backend.providers.aws import prices as aws
 from backend.providers.azure import prices as azure
 from backend.providers.gcp import prices as gcp

@@ -5,9 +5,9 @@ from decimal import Decimal
 
 import pytest
 
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import ParsedPrice, ParsedType, Skipped, SkipReason
-from backend.domain.parsing.prices.collected import Collected
+from backend.foundation.errors import InvalidValue
+from backend.money.price_lists import ParsedPrice, ParsedType, Skipped, SkipReason
+from backend.money.price_lists.collected import Collected
 from backend.providers.hetzner import robot
 from backend.providers.ovh import prices as ovh
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 from backend.providers.ecb import rates as ecb
 from backend.providers.ecb.rates import ParsedRate, SkippedRate, WhyNot, parse
 

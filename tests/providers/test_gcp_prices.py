@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import ParsedPrice, ParsedType, Skipped, SkipReason
-from backend.domain.parsing.prices.collected import Coverage
+from backend.foundation.errors import InvalidValue
+from backend.money.price_lists import ParsedPrice, ParsedType, Skipped, SkipReason
+from backend.money.price_lists.collected import Coverage
 from backend.providers.gcp import prices as gcp
 from backend.providers.gcp import skus as gcp_skus
 

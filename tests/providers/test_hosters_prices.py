@@ -5,8 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import ParsedExtra, ParsedPrice, ParsedType, Skipped, SkipReason
+from backend.foundation.errors import InvalidValue
+from backend.money.price_lists import ParsedExtra, ParsedPrice, ParsedType, Skipped, SkipReason
 from backend.providers.digitalocean import prices as digitalocean
 from backend.providers.hetzner import prices as hetzner
 from backend.providers.linode import prices as linode

@@ -6,9 +6,9 @@ import gzip
 from decimal import Decimal
 from pathlib import Path
 
-from backend.domain.money import Money
-from backend.domain.rentals import BY_HOUR, Increment
+from backend.money.money import Money
 from backend.providers.registry import PROVIDERS
+from backend.providers.rentals import BY_HOUR, Increment
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 STATED = {

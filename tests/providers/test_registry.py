@@ -8,9 +8,9 @@ import pytest
 
 from backend import providers
 from backend.catalog.models import OfferKind
-from backend.domain.errors import InvalidValue
-from backend.domain.price_feeds import HOUR_S
+from backend.foundation.errors import InvalidValue
 from backend.providers import base
+from backend.providers.price_feeds import HOUR_S
 from backend.providers.registry import PROVIDERS, feed_kind, feed_kinds, module, provider
 
 FOLDER = Path(providers.__path__[0])

@@ -7,7 +7,7 @@ from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Run
 from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.catalog.models import Offer
-from backend.domain.rentals import Budget
+from backend.providers.rentals import Budget
 from tests import factories
 from tests.fakes.fake_provider import FakeProvider
 

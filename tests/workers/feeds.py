@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from backend.accounts.models import CloudAccount
 from backend.catalog.models import PriceFeed, PriceObservation
 from backend.catalog.services.feeds import feed_enable
-from backend.common import clock
+from backend.core import clock
 from backend.rentals.services.cloud_accounts import account_create
 from tests import factories
 from workers.pricelists import fetching

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from backend.accounts.models import AuditEntry, CloudAccount
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 from backend.rentals.services.cloud_accounts import account_check
 from tests.backend.clouds import TOKEN, account
 from tests.fakes.fake.cloud import FakeCloud, Fault

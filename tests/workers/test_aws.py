@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ParamValidationError
 from botocore.parsers import ResponseParserError
 
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.aws import api as aws_api
 from backend.providers.aws import request as aws_request
 from backend.providers.aws.driver import AwsDriver

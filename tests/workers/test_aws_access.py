@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.aws import api as aws_api
 from backend.providers.aws.driver import AwsDriver
 from backend.providers.machines import Access

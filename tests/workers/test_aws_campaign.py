@@ -12,6 +12,7 @@ from django.db.models import Sum
 from django.db.models.functions import Now
 
 from backend.accounts.models import CloudAccount
+from backend.benchmarks.calc.campaign_document import CampaignPlan
 from backend.benchmarks.models import (
     TERMINAL_STATES,
     Campaign,
@@ -27,8 +28,7 @@ from backend.benchmarks.services.campaigns import campaign_create, campaign_star
 from backend.benchmarks.services.leases import claim_due
 from backend.benchmarks.services.runs import run_cancel
 from backend.catalog.models import Offer
-from backend.domain.campaign_document import CampaignPlan
-from backend.domain.rentals import BY_SECOND, Budget, charges, round_to_column
+from backend.providers.rentals import BY_SECOND, Budget, charges, round_to_column
 from backend.rentals.services.cloud_accounts import account_create
 from tests import factories
 from tests.fakes.aws import EXTERNAL_ID, REGION, ROLE, WORKER_KEY, WORKER_SECRET, FakeAws

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.host_keys import host_key
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.aws.driver import AwsDriver
 from backend.providers.aws.request import refusal_of
+from backend.providers.host_keys import host_key
 from backend.providers.machines import ProviderResource, ProviderResourceState, ResourceKind
 from tests.fakes.aws import REGION, FakeAws
 from tests.fakes.aws_machines import CONSOLE_LATE

@@ -2,7 +2,7 @@
 
 import pytest
 
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.aws.driver import AwsDriver
 from tests.fakes.aws import REGION
 from tests.fakes.policy import Policy

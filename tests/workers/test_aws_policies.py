@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.aws import request as aws_request
 from backend.providers.aws.driver import AwsDriver
 from backend.providers.machines import ProviderResource, ProviderResourceState

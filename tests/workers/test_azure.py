@@ -16,11 +16,11 @@ from azure.mgmt.compute import models as compute_models
 from azure.mgmt.network import models as network_models
 from azure.mgmt.resource.resources import models as group_models
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.host_keys import host_key
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.azure import driver as azure
 from backend.providers.azure import library
 from backend.providers.azure.driver import AzureDriver
+from backend.providers.host_keys import host_key
 from backend.providers.machines import (
     Access,
     LaunchSpec,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.azure import documents
 from backend.providers.machines import Access, ProviderResourceState, Readiness
 from tests.fakes import azure as fake

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.registry import provider as provider_record
 from tests.fakes.fake_provider import FakeProvider
 from tests.workers.clouds import account

@@ -13,9 +13,9 @@ from django.db import connection
 
 from backend.benchmarks.models import RunState
 from backend.benchmarks.services.runs import run_cancel
-from backend.domain.errors import InvalidValue
-from backend.domain.probes import PROBES
-from backend.domain.profiles import PROFILES
+from backend.foundation.errors import InvalidValue
+from backend.measure.probes import PROBES
+from backend.measure.profiles import PROFILES
 from tests.workers.conftest import driven, tiny_run
 from workers.engine import poller
 from workers.engine.pump import Pump

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from backend.benchmarks.models import RunState, Step
 from backend.benchmarks.services.leases import claim_due
-from backend.common import clock
+from backend.core import clock
 from tests.fakes.fake.cloud import Fault
 from tests.fakes.fake_provider import FakeProvider
 from tests.workers.clouds import account, offer, rented_run

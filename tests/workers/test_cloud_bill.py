@@ -13,8 +13,8 @@ from moto.moto_api._internal.models import moto_api_backend
 from moto.server import ThreadedMotoServer
 
 from backend.benchmarks.models import LedgerEntry
-from backend.domain.errors import DriverError, Reason
-from backend.domain.money import Money
+from backend.foundation.errors import DriverError, Reason
+from backend.money.money import Money
 from backend.providers.aws.bill import AwsBill
 from backend.providers.azure.bill import AzureBill
 from backend.providers.gcp.bill import GcpBill

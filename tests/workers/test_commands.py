@@ -23,8 +23,8 @@ from backend.benchmarks.selectors.hosts import fingerprint
 from backend.benchmarks.selectors.runs import run_view
 from backend.benchmarks.services.login_keys import host_private_key_replace
 from backend.catalog.models import Offer
-from backend.common import clock
-from backend.domain.profiles import OTHER_PARAMETERS, PARAMETERS
+from backend.core import clock
+from backend.measure.profiles import OTHER_PARAMETERS, PARAMETERS
 from tests import factories
 from tests.workers.conftest import tiny_run
 from workers.engine import dispatch, report

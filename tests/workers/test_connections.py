@@ -6,7 +6,7 @@ from concurrent.futures import Future, wait
 
 import pytest
 
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 from workers.remote import connections as module
 from workers.remote.connections import CONNECTS, SILENT_CONNECTS, SLOW_CONNECTS, Connections
 from workers.remote.driver import Target, Transport

@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import asyncssh
 import pytest
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.host_keys import host_key
+from backend.foundation.errors import DriverError, Reason
+from backend.providers.host_keys import host_key
 from backend.providers.machines import (
     Access,
     LaunchSpec,

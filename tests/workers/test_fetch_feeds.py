@@ -11,7 +11,7 @@ import pytest
 
 from backend.accounts.models import CloudAccount
 from backend.catalog.models import ExchangeRate, Offer, PriceObservation, PricePayload, UnpricedType
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 from backend.providers.http import FetchError
 from backend.providers.registry import PROVIDERS
 from tests.fakes.price_faults import refused, too_many

@@ -12,7 +12,7 @@ import pytest
 from django.db import connection
 
 from backend.catalog.models import PriceFeed, PriceObservation
-from backend.common import clock
+from backend.core import clock
 from tests.fakes.price_faults import slow
 from tests.workers.feeds import enable
 from workers.pricelists import fetching

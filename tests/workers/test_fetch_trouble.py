@@ -19,7 +19,7 @@ from backend.catalog.services.feeds import (
     feed_claim_now,
     feed_failed,
 )
-from backend.common import clock
+from backend.core import clock
 from backend.notifications.models import Notice, Subscription
 from backend.providers import http
 from backend.providers.http import FetchError

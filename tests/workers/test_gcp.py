@@ -13,10 +13,10 @@ import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.host_keys import host_key
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.gcp import launching
 from backend.providers.gcp.driver import GcpDriver
+from backend.providers.host_keys import host_key
 from backend.providers.machines import (
     Access,
     LaunchSpec,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.machines import ProviderResource, ProviderResourceState, ResourceKind
 from tests.fakes.gcp_region import Refused
 from tests.workers.rented_machines import TAG, new_token

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.host_keys import host_key
+from backend.foundation.errors import DriverError, Reason
+from backend.providers.host_keys import host_key
 from tests.workers.test_gcp import SPEC, TOKEN, _driver, clock, driver, gce
 
 __all__ = ["clock", "driver", "gce"]

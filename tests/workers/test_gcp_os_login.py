@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.gcp.driver import GcpDriver
 from backend.providers.machines import Access, ProviderResourceState, Readiness, ResourceKind
 from tests.fakes.gcp import Gce

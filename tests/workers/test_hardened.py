@@ -13,7 +13,7 @@ from backend.benchmarks.models import HostState, RunState
 from backend.benchmarks.selectors.evidence import evidence_text
 from backend.benchmarks.selectors.hosts import login_key_line
 from backend.benchmarks.services.hosts import host_scan, host_update
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 from tests import factories
 from tests.fakes.sshd import FakeSshd
 from tests.workers.conftest import driven, tiny_run

@@ -15,10 +15,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.host_keys import host_key
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.hetzner import driver as hetzner
 from backend.providers.hetzner.driver import HetznerDriver
+from backend.providers.host_keys import host_key
 from backend.providers.machines import (
     Access,
     LaunchSpec,

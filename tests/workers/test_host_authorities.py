@@ -16,8 +16,8 @@ from backend.benchmarks.models import Host, HostAuthority, HostState
 from backend.benchmarks.services.host_authorities import host_authority_remove, host_authority_set
 from backend.benchmarks.services.hosts import KeyRevoked, host_approve
 from backend.benchmarks.services.login_keys import login_key_get
-from backend.domain.addresses import key_fingerprint
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.addresses import key_fingerprint
+from backend.foundation.errors import DriverError, Reason
 from tests import factories
 from workers.engine.host_scan import scan_host
 from workers.engine.steps import target_of

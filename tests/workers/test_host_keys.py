@@ -18,8 +18,8 @@ import pytest
 
 from backend.benchmarks.models import Host, HostState, RunState
 from backend.benchmarks.services.hosts import host_approve
-from backend.domain.addresses import key_fingerprint
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.addresses import key_fingerprint
+from backend.foundation.errors import DriverError, Reason
 from tests.fakes.sshd import HOST_KEY_TYPES, FakeSshd
 from tests.workers.conftest import driven, tiny_run
 from workers.engine.host_scan import scan_host

@@ -7,7 +7,7 @@ import traceback
 import httpx
 import pytest
 
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.machines import Access, ProviderDriver
 from backend.providers.ovh.driver import OvhDriver
 from tests.fakes.rest import Answer, Asked, RestServer

@@ -11,9 +11,9 @@ from typing import Any
 import asyncssh
 import pytest
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.host_keys import host_key
+from backend.foundation.errors import DriverError, Reason
 from backend.providers import hoster_calls
+from backend.providers.host_keys import host_key
 from backend.providers.machines import (
     Inventory,
     LaunchSpec,

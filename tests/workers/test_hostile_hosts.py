@@ -9,10 +9,10 @@ import asyncssh
 import pytest
 
 from backend.benchmarks.models import RunState
-from backend.domain.errors import DriverError, ProbeError, Reason
-from backend.domain.parsing.runner_status import parse as parse_status
-from backend.domain.profiles import PROFILES
-from backend.domain.repeats import RawResult
+from backend.foundation.errors import DriverError, ProbeError, Reason
+from backend.measure.profiles import PROFILES
+from backend.measure.readers.runner_status import parse as parse_status
+from backend.measure.repeats import RawResult
 from tests import factories
 from tests.workers.test_poller import followed, measured
 from workers.engine import host_scan, poller

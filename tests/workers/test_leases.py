@@ -17,7 +17,7 @@ from backend.benchmarks.services.leases import (
     release,
     renew_lease,
 )
-from backend.common import clock
+from backend.core import clock
 from tests import factories
 from workers.engine import dispatch
 

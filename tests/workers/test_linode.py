@@ -2,7 +2,7 @@
 
 import pytest
 
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.machines import UNGUARDED
 from tests.fakes.linode import Linode
 from tests.workers.rented_machines import TAG, hoster, hoster_driver, hoster_spec

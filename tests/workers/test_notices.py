@@ -17,9 +17,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.core.management import call_command
 
-from backend.common import clock
 from backend.config.environment import Mail, mail
-from backend.domain.errors import InvalidValue
+from backend.core import clock
+from backend.foundation.errors import InvalidValue
 from backend.notifications.channels import CHANNELS, posting
 from backend.notifications.channels.channel import Channel, Message
 from backend.notifications.models import Notice, NoticeKind, Subscription

@@ -10,8 +10,8 @@ import pytest
 from backend.benchmarks.models import HostState, RunState, Step
 from backend.benchmarks.selectors.runs import run_view
 from backend.benchmarks.services.runs import run_cancel, run_create
-from backend.domain.errors import DriverError, Reason
-from backend.domain.probes import PROBES
+from backend.foundation.errors import DriverError, Reason
+from backend.measure.probes import PROBES
 from tests import factories
 from tests.fakes.sshd import FakeSshd, processes_in
 from tests.workers.conftest import driven, hurry, tiny_run

@@ -8,8 +8,8 @@ import pytest
 
 from backend.benchmarks.models import Host, Run, RunState, Step
 from backend.benchmarks.services.leases import Claim
-from backend.domain.probes import PROBES
-from backend.domain.profiles import PROFILES
+from backend.measure.probes import PROBES
+from backend.measure.profiles import PROFILES
 from tests import factories
 from tests.workers.conftest import driven, tiny_run
 from workers.engine import steps

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from backend.domain.errors import DriverError, ProbeError, Reason
-from backend.domain.parsing import observe
-from backend.domain.profiles import PROFILES
-from backend.domain.repeats import RawResult, repeat_of
+from backend.foundation.errors import DriverError, ProbeError, Reason
+from backend.measure.profiles import PROFILES
+from backend.measure.readers import observe
+from backend.measure.repeats import RawResult, repeat_of
 from workers.remote import pipeline, scripts
 from workers.remote.driver import Output, Target
 from workers.remote.local import LocalTransport

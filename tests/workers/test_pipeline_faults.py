@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.repeats import RawResult
+from backend.foundation.errors import DriverError, Reason
+from backend.measure.repeats import RawResult
 from workers.remote import pipeline
 from workers.remote.driver import Output
 from workers.remote.local import LocalTransport

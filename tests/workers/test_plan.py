@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
-from backend.domain.probes import INVENTORY, PACKAGES, PROBES
-from backend.domain.profiles import PARAMETERS, PROFILES
+from backend.measure.probes import INVENTORY, PACKAGES, PROBES
+from backend.measure.profiles import PARAMETERS, PROFILES
 from workers.remote.probes.plan import plan, plan_script, seconds_of
 
 

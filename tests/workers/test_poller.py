@@ -12,11 +12,11 @@ from backend.benchmarks.models import Evidence, Run, RunState, Step
 from backend.benchmarks.services.leases import Claim, release
 from backend.benchmarks.services.progress import Progress, progress_write
 from backend.benchmarks.services.runs import run_cancel
-from backend.common import clock
-from backend.domain.errors import DriverError, Reason
-from backend.domain.parsing.runner_status import RunnerStatus
-from backend.domain.profiles import PROFILES
-from backend.domain.repeats import RawResult, Repeat
+from backend.core import clock
+from backend.foundation.errors import DriverError, Reason
+from backend.measure.profiles import PROFILES
+from backend.measure.readers.runner_status import RunnerStatus
+from backend.measure.repeats import RawResult, Repeat
 from tests import factories
 from tests.workers.conftest import driven, tiny_run
 from workers.engine import dispatch, poller

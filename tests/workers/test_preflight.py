@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.aws.driver import AwsDriver
 from backend.providers.aws.preflight import FEW_ADDRESSES
 from backend.providers.machines import Readiness

@@ -23,9 +23,9 @@ from backend.benchmarks.services.workers import (
     worker_seen,
     workers_alive,
 )
-from backend.common import clock
-from backend.common.queue import Task
-from backend.domain.errors import InvalidValue
+from backend.core import clock
+from backend.core.queue import Task
+from backend.foundation.errors import InvalidValue
 from tests import factories
 from tests.workers.conftest import driven, hurry, tiny_run
 from workers.engine import dispatch, presence

@@ -24,10 +24,10 @@ from backend.catalog.services.price_refresh import (
     price_refresh,
     price_refresh_due,
 )
-from backend.common import clock
-from backend.common.queue import Task
-from backend.domain.price_refresh import ListState, Trouble
+from backend.core import clock
+from backend.core.queue import Task
 from backend.providers import http
+from backend.providers.price_refresh import ListState, Trouble
 from backend.providers.registry import PROVIDERS
 from tests import factories
 from tests.fakes.price_faults import (

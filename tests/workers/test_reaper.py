@@ -9,11 +9,11 @@ from decimal import Decimal
 import pytest
 
 from backend.accounts.models import AuditEntry, CloudAccount
+from backend.benchmarks.calc.rented_parts import LedgerKind
 from backend.benchmarks.models import Host, Resource, ResourceState, Tick
 from backend.benchmarks.selectors.rental_prices import resource_cost
-from backend.common import clock
-from backend.domain.rentals import BY_HOUR, charges, round_to_column
-from backend.domain.rented_parts import LedgerKind
+from backend.core import clock
+from backend.providers.rentals import BY_HOUR, charges, round_to_column
 from backend.rentals.services.resources import resource_mark_created, surplus_record
 from tests.fakes.fake.cloud import Fault, moment, now_ms
 from tests.workers import clouds

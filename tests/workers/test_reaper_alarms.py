@@ -15,7 +15,7 @@ from django.db import connection
 
 from backend.accounts.models import AuditEntry, CloudAccount
 from backend.benchmarks.models import RunState, Step, Tick
-from backend.common import clock
+from backend.core import clock
 from backend.notifications.models import Notice
 from backend.rentals.services.cloud_accounts import account_check
 from backend.rentals.services.leaks import look_record, resource_alarm

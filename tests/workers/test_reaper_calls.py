@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from backend.benchmarks.calc.rented_parts import LedgerKind
 from backend.benchmarks.models import Host, Resource, ResourceState
-from backend.domain.errors import DriverError, Reason
-from backend.domain.rented_parts import LedgerKind
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.registry import provider as provider_record
 from backend.rentals.selectors.leaks import resources_left
 from backend.rentals.services.resources import resource_mark_created

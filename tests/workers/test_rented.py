@@ -17,8 +17,8 @@ from backend.benchmarks.models import HostState, Resource, ResourceState, RunSta
 from backend.benchmarks.selectors.runs import run_view
 from backend.benchmarks.services.leases import claim_due, silence_limit
 from backend.benchmarks.services.runs import run_cancel
-from backend.common import clock
-from backend.domain.errors import DriverError, Reason
+from backend.core import clock
+from backend.foundation.errors import DriverError, Reason
 from backend.notifications.models import Notice
 from backend.providers import registry
 from backend.providers.registry import provider as provider_record

@@ -3,7 +3,7 @@
 import pytest
 
 from backend.benchmarks.models import Host, HostState, RunState
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 from tests.fakes.fake_provider import FakeProvider
 from tests.workers.clouds import account, offer, rented_run
 from tests.workers.test_hardened import bastion, bastion_sshd

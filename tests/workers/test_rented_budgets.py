@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 from django.db import connection, transaction
 
+from backend.benchmarks.calc.campaign_document import CampaignPlan
 from backend.benchmarks.models import (
     Campaign,
     HostState,
@@ -20,9 +21,8 @@ from backend.benchmarks.models import (
 from backend.benchmarks.selectors.rental_prices import resource_cost
 from backend.benchmarks.services.campaigns import campaign_create
 from backend.benchmarks.services.runs import run_cancel
-from backend.common import clock
-from backend.domain.campaign_document import CampaignPlan
-from backend.domain.rentals import Budget
+from backend.core import clock
+from backend.providers.rentals import Budget
 from backend.rentals.services.budgets import BudgetExceeded, QuotaReached, resource_reserve
 from backend.rentals.services.resources import (
     create_rental_key,

@@ -9,13 +9,13 @@ from decimal import Decimal
 import pytest
 from django.db.models import Sum
 
+from backend.benchmarks.calc.campaign_document import CampaignPlan
 from backend.benchmarks.models import Resource
 from backend.benchmarks.selectors.costs import campaign_estimate
 from backend.benchmarks.services.campaigns import campaign_create
-from backend.common import clock
-from backend.domain.campaign_document import CampaignPlan
-from backend.domain.errors import InvalidValue
-from backend.domain.rentals import Budget
+from backend.core import clock
+from backend.foundation.errors import InvalidValue
+from backend.providers.rentals import Budget
 from backend.rentals.services.budgets import BudgetExceeded, resource_reserve
 from backend.rentals.services.resources import (
     resource_mark_called,

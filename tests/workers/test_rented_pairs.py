@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 from django.db.models import Q
 
+from backend.benchmarks.calc.campaign_document import CampaignPlan
 from backend.benchmarks.models import (
     TERMINAL_STATES,
     Campaign,
@@ -21,10 +22,9 @@ from backend.benchmarks.services.campaigns import campaign_create, campaign_star
 from backend.benchmarks.services.leases import claim_due
 from backend.benchmarks.services.runs import run_cancel
 from backend.catalog.models import Offer
-from backend.common import clock
-from backend.domain.campaign_document import CampaignPlan
-from backend.domain.errors import InvalidValue
-from backend.domain.rentals import Budget
+from backend.core import clock
+from backend.foundation.errors import InvalidValue
+from backend.providers.rentals import Budget
 from backend.rentals.services.budgets import resource_reserve
 from backend.rentals.services.cloud_accounts import account_create
 from tests import factories

@@ -10,7 +10,7 @@ import pytest
 
 from backend.benchmarks.models import HostState, ResourceState, Run, RunState
 from backend.benchmarks.services.rented_runs import rented_run_create
-from backend.domain.rentals import Budget
+from backend.providers.rentals import Budget
 from backend.rentals.services.cloud_accounts import account_create
 from tests import factories
 from tests.e2e.rest_worlds import (

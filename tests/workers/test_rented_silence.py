@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from backend.benchmarks.models import Resource, ResourceState, Run, RunState, Step
-from backend.common import clock
-from backend.domain.errors import DriverError, Reason
+from backend.core import clock
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.registry import provider as provider_record
 from tests.fakes.fake.cloud import Fault
 from tests.fakes.fake_provider import FakeProvider

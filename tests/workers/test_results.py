@@ -13,14 +13,14 @@ from backend.benchmarks.selectors.evidence import evidence_series
 from backend.benchmarks.selectors.runs import run_cost, run_view
 from backend.benchmarks.selectors.scores import compute_scores
 from backend.benchmarks.services.results import boot_store, repeats_store
-from backend.common import clock
-from backend.domain.errors import Reason
-from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.inventory import parse as parse_inventory
-from backend.domain.parsing.runner_status import RunnerStatus
-from backend.domain.repeats import RawResult, Repeat, repeat_of
-from backend.domain.stats import UNLIKE_OFFER
-from backend.web.shared.lines import variant_of
+from backend.core import clock
+from backend.foundation.errors import Reason
+from backend.measure.readers import ParsedSample
+from backend.measure.readers.inventory import parse as parse_inventory
+from backend.measure.readers.runner_status import RunnerStatus
+from backend.measure.repeats import RawResult, Repeat, repeat_of
+from backend.measure.stats import UNLIKE_OFFER
+from backend.site.lines import variant_of
 from tests import factories
 from workers.engine import report
 from workers.engine.run_failure import remarks_on_failed_probes, run_failure

@@ -15,7 +15,7 @@ from backend.accounts.models import AuditEntry
 from backend.benchmarks.models import Event, Evidence, Run, RunState, Sample
 from backend.benchmarks.selectors.evidence import TextDeleted, evidence_text
 from backend.benchmarks.services.imports import sample_exclude, sample_include
-from backend.common import clock, retention
+from backend.core import clock, retention
 from tests import factories
 from workers.retention import POLICIES, delete_expired
 

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from backend.benchmarks.models import Run
-from backend.domain.metrics import METRICS
+from backend.measure.metrics import METRICS
 from tests import factories
 from tests.backend.campaigns import ended, measured
 

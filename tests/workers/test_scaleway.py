@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.machines import ProviderResourceState, Readiness, ResourceKind
 from tests.fakes.scaleway import PROJECT, Scaleway
 from tests.workers.rented_machines import TAG, hoster, hoster_driver, hoster_spec

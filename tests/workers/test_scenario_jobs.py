@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 from django.db import connection
+from tests.pure.scenarios.documents import Document, all_of, hybrid, price, startup
 
-from backend.common import clock
 from backend.config.celery import app
-from backend.domain.scenarios.simulate import simulate
+from backend.core import clock
+from backend.scenarios.calc.simulate import simulate
 from backend.scenarios.models import JobState, ScenarioJob, ScenarioJobPiece
 from backend.scenarios.services import job_requests
 from backend.scenarios.services import jobs as services
 from backend.scenarios.services.job_requests import job_create
 from backend.scenarios.services.jobs import jobs_wake
 from tests import factories
-from tests.domain.scenarios.documents import Document, all_of, hybrid, price, startup
 from workers import scenario_jobs, tasks
 from workers.engine import periodic
 

@@ -8,11 +8,11 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
+from backend.benchmarks.calc.schedules import Recurrence
 from backend.benchmarks.models import Campaign, Run, Schedule
 from backend.benchmarks.services import schedules
 from backend.benchmarks.services.schedules import schedule_create
-from backend.common import clock
-from backend.domain.schedules import Recurrence
+from backend.core import clock
 from backend.notifications.models import NoticeKind
 from backend.notifications.services.notices import notice_queue
 from backend.notifications.services.subscriptions import subscription_create

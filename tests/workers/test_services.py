@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from django.db import OperationalError
 
 from backend.accounts.models import AuditEntry
+from backend.benchmarks.calc.host_document import HostDocument
 from backend.benchmarks.models import Evidence, Host, HostState, Run, RunState, Step
 from backend.benchmarks.selectors.evidence import EvidenceDamaged, evidence_text
 from backend.benchmarks.selectors.hosts import fingerprint, hosts_visible
@@ -30,10 +31,9 @@ from backend.benchmarks.services.hosts import (
 from backend.benchmarks.services.leases import claim_due
 from backend.benchmarks.services.login_keys import host_private_key
 from backend.benchmarks.services.runs import run_cancel, run_create
-from backend.common import clock
-from backend.common.database import is_database_away
-from backend.domain.errors import InvalidDocument, InvalidValue
-from backend.domain.host_document import HostDocument
+from backend.core import clock
+from backend.core.database import is_database_away
+from backend.foundation.errors import InvalidDocument, InvalidValue
 from tests import factories
 from workers.engine import dispatch
 from workers.engine.host_scan import scan_host

@@ -6,8 +6,8 @@ import socket
 import asyncssh
 import pytest
 
-from backend.domain.addresses import key_fingerprint
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.addresses import key_fingerprint
+from backend.foundation.errors import DriverError, Reason
 from workers.remote import ssh
 from workers.remote.driver import HostKeyChanged, Target
 

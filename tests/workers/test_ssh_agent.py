@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from backend.benchmarks.services.login_keys import fresh_private_key, host_key_seal, login_key_get
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 from tests import factories
 from tests.workers.conftest import driven, tiny_run
 from workers.engine.steps import target_of

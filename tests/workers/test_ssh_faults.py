@@ -7,7 +7,7 @@ from dataclasses import replace
 import asyncssh
 import pytest
 
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 from tests.fakes.sshd import FakeSshd
 from workers.remote import ssh
 from workers.remote.driver import HostKeyChanged

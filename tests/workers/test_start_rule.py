@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from backend.benchmarks.models import Campaign, HostState, Run, RunState, Step
 from backend.benchmarks.services.leases import claim_due
 from backend.benchmarks.services.runs import run_cancel, run_create, run_finish
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 from tests import factories
 from workers.engine import dispatch
 

@@ -6,8 +6,8 @@ import pytest
 from celery.signals import worker_before_create_process
 
 from backend.benchmarks.models import RunState, Tick
-from backend.common.queue import Task
 from backend.config.celery import app
+from backend.core.queue import Task
 from tests.workers.conftest import tiny_run
 from workers import tasks
 

@@ -3,7 +3,7 @@ with which nobody could do anything about it. tests/workers/test_hoster_calls.py
 
 import pytest
 
-from backend.domain.errors import Reason
+from backend.foundation.errors import Reason
 from backend.providers.aws import api as aws
 from backend.providers.azure import refusals as azure
 from backend.providers.gcp import documents as gcp

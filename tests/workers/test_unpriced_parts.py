@@ -4,17 +4,17 @@ from decimal import Decimal
 
 import pytest
 
+from backend.benchmarks.calc.campaign_document import CampaignPlan
 from backend.benchmarks.models import Campaign, Resource
 from backend.benchmarks.selectors.costs import campaign_cost, campaign_estimate
 from backend.benchmarks.selectors.rental_prices import parts_without_price, resource_cost
 from backend.benchmarks.services.campaigns import campaign_create
-from backend.common import clock
-from backend.domain.campaign_document import CampaignPlan
-from backend.domain.rentals import Budget
+from backend.core import clock
+from backend.providers.rentals import Budget
 from backend.rentals.selectors.spending import account_month
 from backend.rentals.services.budgets import BudgetExceeded, resource_reserve
 from backend.rentals.services.resources import resource_mark_gone
-from backend.web.shared.machines import line
+from backend.site.machines import line
 from tests import factories
 from tests.workers.clouds import account, offer, rented_run
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from backend.domain.errors import DriverError
+from backend.foundation.errors import DriverError
 from tests.fakes.upcloud import Upcloud
 from tests.workers.rented_machines import TAG, hoster, hoster_driver, hoster_spec
 

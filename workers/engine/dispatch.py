@@ -38,11 +38,11 @@ from backend.benchmarks.services.steps import (
     tick_record,
 )
 from backend.benchmarks.services.transitions import TRANSITIONS, StaleState, move
-from backend.common import clock
-from backend.common.database import is_database_away
-from backend.common.logs import log_context
-from backend.common.queue import Task, enqueue
-from backend.domain.errors import DriverError, ProbeError, Reason
+from backend.core import clock
+from backend.core.database import is_database_away
+from backend.core.logs import log_context
+from backend.core.queue import Task, enqueue
+from backend.foundation.errors import DriverError, ProbeError, Reason
 from backend.providers.registry import provider
 from backend.rentals.services.leaks import resource_alarm
 from workers.engine import rented_pairs, rented_steps

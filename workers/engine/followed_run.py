@@ -10,12 +10,12 @@ from typing import Any
 from backend.benchmarks.models import Evidence, Run, Sample
 from backend.benchmarks.selectors.runs import run_cost
 from backend.benchmarks.services.leases import Claim, whole_steps
-from backend.common import clock
-from backend.domain.errors import DriverError, ProbeError, Reason
-from backend.domain.parsing import observe
-from backend.domain.parsing.runner_status import RunnerStatus
-from backend.domain.repeats import Repeat
-from backend.domain.stats import UNFIT, is_settled
+from backend.core import clock
+from backend.foundation.errors import DriverError, ProbeError, Reason
+from backend.measure.readers import observe
+from backend.measure.readers.runner_status import RunnerStatus
+from backend.measure.repeats import Repeat
+from backend.measure.stats import UNFIT, is_settled
 from workers.engine.steps import plan_of_run, target_of
 from workers.remote import pipeline
 from workers.remote.bounds import RunBounds

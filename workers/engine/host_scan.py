@@ -8,7 +8,7 @@ from django.conf import settings
 from backend.benchmarks.models import Host, HostState
 from backend.benchmarks.selectors.hosts import authorities_of
 from backend.benchmarks.services.hosts import host_scan_record
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 from workers.engine.steps import target_of
 from workers.remote import ssh
 from workers.remote.driver import Target

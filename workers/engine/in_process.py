@@ -14,8 +14,8 @@ from django.core.management.base import CommandError
 from django.db import connection
 
 from backend.benchmarks.models import Tick
-from backend.common import clock
-from backend.common.crypto import CREDENTIALS, KeyMissing
+from backend.core import clock
+from backend.core.crypto import CREDENTIALS, KeyMissing
 from workers.engine.pump import AWAY, Pump
 
 log = logging.getLogger(__name__)

@@ -17,11 +17,11 @@ from backend.accounts.services.installation import installation_id
 from backend.benchmarks.models import Resource, ResourcePurchase, ResourceState, Run, RunState, Step
 from backend.benchmarks.services.leases import claim_of, fence
 from backend.benchmarks.services.login_keys import host_private_key
-from backend.common import clock
-from backend.domain.errors import DriverError, Reason
-from backend.domain.rentals import next_zone, zones_to_try
+from backend.core import clock
+from backend.foundation.errors import DriverError, Reason
 from backend.providers import machines
 from backend.providers.machines import LaunchSpec
+from backend.providers.rentals import next_zone, zones_to_try
 from backend.rentals.selectors.resources import is_type_proven, resources_beside
 from backend.rentals.services.resources import (
     create_rental_key,

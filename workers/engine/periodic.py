@@ -9,8 +9,8 @@ from backend.benchmarks.services.campaigns import campaign_cancel, campaign_watc
 from backend.benchmarks.services.rounds import round_continue
 from backend.benchmarks.services.schedules import schedule_fire
 from backend.bills.selectors.bills import uploads_waiting
-from backend.common.queue import Task, enqueue
-from backend.domain.errors import DomainError
+from backend.core.queue import Task, enqueue
+from backend.foundation.errors import DomainError
 from backend.notifications.selectors.notices import has_due_notices
 from backend.rentals.selectors.cloud_accounts import checks_due
 from backend.scenarios.services.jobs import jobs_wake

@@ -31,10 +31,10 @@ from backend.benchmarks.services.results import repeats_store
 from backend.benchmarks.services.runs import run_failure_record
 from backend.benchmarks.services.steps import silence_record
 from backend.benchmarks.services.transitions import StaleState
-from backend.common import clock
-from backend.domain.errors import DriverError, Reason
-from backend.domain.parsing.runner_status import RunnerStatus
-from backend.domain.repeats import Repeat, repeat_of
+from backend.core import clock
+from backend.foundation.errors import DriverError, Reason
+from backend.measure.readers.runner_status import RunnerStatus
+from backend.measure.repeats import Repeat, repeat_of
 from workers.engine import dispatch as engine
 from workers.engine.followed_run import LOCAL_PERIOD_S, PERIOD_S, Followed, take_up
 from workers.engine.steps import Move, failing, failure_fields, jitter

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 
 from backend.benchmarks.services.workers import instance, worker_left, worker_seen
-from backend.common.queue import worker_queue
+from backend.core.queue import worker_queue
 
 PERIOD_S = 10.0
 log = logging.getLogger(__name__)

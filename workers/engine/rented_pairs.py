@@ -14,7 +14,7 @@ from django.db import transaction
 from backend.benchmarks.models import TERMINAL_STATES, Resource, Run, RunState, Step
 from backend.benchmarks.services.runs import run_cancel, run_failure_record
 from backend.benchmarks.services.steps import step_wake
-from backend.domain.errors import Reason
+from backend.foundation.errors import Reason
 from workers.engine import rented_steps
 from workers.engine.rented_steps import Handler, handle_of, patient
 from workers.engine.steps import Move, Wait, failing, failure_fields, jitter

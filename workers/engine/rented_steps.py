@@ -25,12 +25,12 @@ from backend.benchmarks.models import (
 from backend.benchmarks.services.leases import claim_of, fence
 from backend.benchmarks.services.results import boot_store
 from backend.benchmarks.services.steps import step_wake
-from backend.common import clock
-from backend.domain.errors import DriverError, Reason
-from backend.domain.host_keys import host_key
-from backend.domain.parsing.boot import BootTimes, UnknownBootTime, boot_seconds, boot_times
+from backend.core import clock
+from backend.foundation.errors import DriverError, Reason
+from backend.measure.readers.boot import BootTimes, UnknownBootTime, boot_seconds, boot_times
 from backend.providers import machines
 from backend.providers.base import ProviderRecord
+from backend.providers.host_keys import host_key
 from backend.providers.registry import provider as provider_record
 from backend.rentals.services.budgets import BudgetExceeded, QuotaReached, resource_reserve
 from backend.rentals.services.resources import (

@@ -9,10 +9,10 @@ from django.conf import settings
 from backend.benchmarks.models import Run
 from backend.benchmarks.selectors.runs import RunView, run_results
 from backend.catalog.models import PriceObservation
-from backend.domain import figures
-from backend.domain.metrics import CPU_METRICS, METRICS
-from backend.domain.ranking import break_even_price
-from backend.domain.stats import CACHED, DISTURBED, EMULATED, OTHER_METHOD, UNFIT, UNLIKE_OFFER
+from backend.foundation import figures
+from backend.measure.metrics import CPU_METRICS, METRICS
+from backend.measure.stats import CACHED, DISTURBED, EMULATED, OTHER_METHOD, UNFIT, UNLIKE_OFFER
+from backend.rankings.calc.ranking import break_even_price
 
 GENERAL = "general_performance"
 NOT_RANKED = {

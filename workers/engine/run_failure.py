@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from backend.domain.errors import Reason
-from backend.domain.probes import INVENTORY, PACKAGES, PROBES
-from backend.domain.repeats import Repeat
+from backend.foundation.errors import Reason
+from backend.measure.probes import INVENTORY, PACKAGES, PROBES
+from backend.measure.repeats import Repeat
 from workers.remote.pipeline import Snapshot
 
 BEST_EFFORT = {INVENTORY, PACKAGES}

@@ -10,6 +10,7 @@ from pathlib import Path
 from django.conf import settings
 
 from backend.accounts.models import Workspace
+from backend.benchmarks.calc.host_document import MAX_NAME, HostDocument
 from backend.benchmarks.models import Host
 from backend.benchmarks.selectors.hosts import hosts_visible
 from backend.benchmarks.services.hosts import host_create
@@ -23,8 +24,7 @@ from backend.benchmarks.services.login_keys import (
     public_line,
 )
 from backend.benchmarks.services.workers import workers_alive
-from backend.domain.errors import DomainError, DriverError, Reason
-from backend.domain.host_document import MAX_NAME, HostDocument
+from backend.foundation.errors import DomainError, DriverError, Reason
 from workers.engine.steps import target_of
 from workers.remote import ssh
 from workers.remote.driver import Target

@@ -23,11 +23,11 @@ from backend.benchmarks.services.results import (
     repeats_store,
     unavailable_note,
 )
-from backend.common import clock
-from backend.domain.errors import DriverError, Reason
-from backend.domain.probes import NETWORK
-from backend.domain.profiles import PROFILES
-from backend.domain.repeats import repeat_of
+from backend.core import clock
+from backend.foundation.errors import DriverError, Reason
+from backend.measure.probes import NETWORK
+from backend.measure.profiles import PROFILES
+from backend.measure.repeats import repeat_of
 from workers.engine.run_failure import remarks_on_failed_probes, run_failure
 from workers.remote import pipeline
 from workers.remote.driver import HostKeyChanged, Target, Transport

@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable
 
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 from backend.notifications.channels import channel_of
 from backend.notifications.channels.channel import Message, NotDelivered
 from backend.notifications.models import Notice

@@ -37,18 +37,18 @@ from backend.catalog.services.feeds import (
 from backend.catalog.services.price_import import ImportReport, prices_record
 from backend.catalog.services.price_refresh import RefreshBusy, price_refresh, price_refresh_due
 from backend.catalog.services.rates import RatesReport, rates_noted, rates_record
-from backend.common import clock
-from backend.common.alone import alone
-from backend.domain.errors import DomainError, DriverError, InvalidValue
-from backend.domain.parsing.prices.collected import Collected
-from backend.domain.price_feeds import FeedKind
-from backend.domain.price_refresh import RefreshProgress, Trouble
-from backend.domain.redaction import redact
+from backend.core import clock
+from backend.core.alone import alone
+from backend.foundation.errors import DomainError, DriverError, InvalidValue
+from backend.foundation.redaction import redact
+from backend.money.price_lists.collected import Collected
 from backend.notifications.models import NoticeKind
 from backend.notifications.services.notices import notice_queue
 from backend.providers.fetcher import FetchRequest
 from backend.providers.http import Cancelled, FetchError, NotModified, Patience, Validators
 from backend.providers.machines import Access
+from backend.providers.price_feeds import FeedKind
+from backend.providers.price_refresh import RefreshProgress, Trouble
 from backend.providers.registry import feed_kind, feed_kinds
 from backend.providers.spool import Spool
 from workers.remote.registry import fetcher, rates_fetcher

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import ParsedPrice, Result
-from backend.domain.price_feeds import FeedKind
+from backend.foundation.errors import InvalidValue
+from backend.money.price_lists import ParsedPrice, Result
 from backend.providers.base import ProviderRecord
 from backend.providers.fetcher import FetchRequest
 from backend.providers.http import Patience
+from backend.providers.price_feeds import FeedKind
 from backend.providers.registry import provider as provider_record
 from backend.providers.spool import Spool
 from workers.remote.registry import fetcher

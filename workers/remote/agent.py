@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import asyncssh
 
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 
 ANSWER_TIMEOUT_S = 5
 # An sshd hangs up after six wrong keys unless it is set otherwise, and Rackrate's own one comes first.

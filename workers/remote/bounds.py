@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.repeats import RawResult
+from backend.foundation.errors import DriverError, Reason
+from backend.measure.repeats import RawResult
 
 # A runner that was killed in a step does it again, and its result comes twice then.
 RESULTS_PER_STEP = 2

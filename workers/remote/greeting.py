@@ -3,11 +3,11 @@
 import datetime as dt
 from dataclasses import dataclass
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.parsing.texts import text_of
+from backend.foundation.errors import DriverError, Reason
+from backend.foundation.reading.texts import text_of
 from workers.remote.driver import Transport
 
-# Read by backend.domain.parsing.boot. The topmost SSH server among our ancestors is the one that listens.
+# Read by backend.measure.readers.boot. The topmost SSH server among our ancestors is the one that listens.
 # Of /proc/PID/stat the fields count from after the name, which may hold blanks: 2 is the parent, 20 the
 # start in ticks since the kernel's.
 SCRIPT = rb"""LC_ALL=C; export LC_ALL

@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 from typing import cast
 
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 from workers.remote.driver import Output, Target, Transport, read_capped
 
 # By name what is kept, as a new secret of ours would else have to be thought of here.

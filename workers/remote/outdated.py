@@ -7,7 +7,7 @@ import asyncssh
 from asyncssh.encryption import get_default_encryption_algs
 from asyncssh.kex import get_default_kex_algs
 
-from backend.domain.parsing.key_exchange import outdated_algorithms, read_offer
+from backend.measure.readers.key_exchange import outdated_algorithms, read_offer
 
 ANSWER_TIMEOUT_S = 5
 MAX_BYTES = 65_536

@@ -16,11 +16,11 @@ from ipaddress import ip_address
 from itertools import chain, pairwise
 from pathlib import Path
 
-from backend.domain.errors import DriverError, ProbeError, Reason
-from backend.domain.parsing import runner_status
-from backend.domain.parsing.runner_status import RunnerStatus
-from backend.domain.parsing.texts import text_of
-from backend.domain.repeats import RawResult
+from backend.foundation.errors import DriverError, ProbeError, Reason
+from backend.foundation.reading.texts import text_of
+from backend.measure.readers import runner_status
+from backend.measure.readers.runner_status import RunnerStatus
+from backend.measure.repeats import RawResult
 from backend.providers.machines import PEER_PORTS
 from workers.remote import scripts
 from workers.remote.bounds import MAX_STEPS, RunBounds

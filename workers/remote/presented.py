@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import asyncssh
 
-from backend.domain.host_keys import TYPES
+from backend.providers.host_keys import TYPES
 
 # RSA keys sign by SHA-2 although their type is called ssh-rsa: asked for by that name they would sign by
 # SHA-1, which new servers refuse.

@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 
 import asyncssh
 
-from backend.domain.addresses import check_address, is_public, key_fingerprint
-from backend.domain.errors import DriverError, InvalidValue, Reason
-from backend.domain.host_certificates import certificate_refusal
-from backend.domain.host_keys import TYPES
+from backend.benchmarks.calc.host_certificates import certificate_refusal
+from backend.foundation.addresses import check_address, is_public, key_fingerprint
+from backend.foundation.errors import DriverError, InvalidValue, Reason
+from backend.providers.host_keys import TYPES
 from workers.remote.agent import agent_keys, key_lines
 from workers.remote.driver import HostKeyChanged, Target
 from workers.remote.outdated import age_of_server

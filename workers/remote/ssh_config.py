@@ -14,7 +14,7 @@ from pathlib import Path
 
 import asyncssh
 
-from backend.domain.parsing.ssh_jumps import NoJump, jump_of_command
+from backend.benchmarks.calc.host_lists.ssh_jumps import NoJump, jump_of_command
 from workers.remote.ssh_settings import SYSTEM_CONFIG, SshConfigFault, SshSettings, expand
 
 DEFAULT_KEYS = ("id_ed25519", "id_ecdsa", "id_rsa")

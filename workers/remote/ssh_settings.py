@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from backend.domain.errors import DomainError
+from backend.foundation.errors import DomainError
 
 SYSTEM_CONFIG = Path("/etc/ssh/ssh_config")
 _MAX_DEPTH = 16

@@ -7,8 +7,8 @@ from pathlib import PurePosixPath
 
 import asyncssh
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.parsing.texts import text_of
+from backend.foundation.errors import DriverError, Reason
+from backend.foundation.reading.texts import text_of
 from workers.remote.driver import Output, read_capped, write_refusal
 from workers.remote.scripts import FULL_PATH
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from backend.accounts.models import CloudAccount
-from backend.common.crypto import SealBroken
-from backend.domain.errors import DriverError, Reason
-from backend.domain.redaction import redact
+from backend.core.crypto import SealBroken
+from backend.foundation.errors import DriverError, Reason
+from backend.foundation.redaction import redact
 from backend.providers.machines import Access, Preflight, Readiness
 from backend.rentals.services.account_access import (
     account_mark_checked,

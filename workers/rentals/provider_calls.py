@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 from backend.accounts.models import CloudAccount
 from backend.accounts.services.installation import own_installations
-from backend.domain.errors import DriverError, Reason
-from backend.domain.redaction import redact
+from backend.foundation.errors import DriverError, Reason
+from backend.foundation.redaction import redact
 from backend.providers.machines import (
     Inventory,
     ProviderDriver,

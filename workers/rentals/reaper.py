@@ -21,7 +21,7 @@ from django.db import connection
 
 from backend.accounts.models import CloudAccount
 from backend.benchmarks.models import Resource, ResourceState
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 from backend.providers import machines
 from backend.providers.machines import ProviderDriver, ResourceKind
 from backend.rentals.selectors.leaks import (

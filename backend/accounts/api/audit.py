@@ -9,10 +9,10 @@ from rest_framework.request import Request
 from backend.accounts.models import AuditEntry
 from backend.accounts.selectors.audit import audit_entries, audit_narrowed
 from backend.accounts.services.acting import workspace_of
-from backend.common.rest.parameters import Reader, day, text
-from backend.common.rest.permissions import ADMIN
-from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import ListAnswer, ListView
+from backend.core.rest.parameters import Reader, day, text
+from backend.core.rest.permissions import ADMIN
+from backend.core.rest.table import Column, ColumnType
+from backend.core.rest.views import ListAnswer, ListView
 
 AUDIT_COLUMNS = (
     Column("at", ColumnType.TIME, "When it was done"),

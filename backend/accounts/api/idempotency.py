@@ -19,8 +19,8 @@ from backend.accounts.services.idempotency import (
     answer_keep,
     request_digest,
 )
-from backend.common.rest.problem import problem
-from backend.common.rest.views import View
+from backend.core.rest.problem import problem
+from backend.core.rest.views import View
 
 HEADER = "Idempotency-Key"
 LONGEST_KEY = 255

@@ -15,10 +15,10 @@ from backend.accounts.models import ApiToken, Scope
 from backend.accounts.selectors.tokens import tokens_of
 from backend.accounts.services.acting import workspace_of
 from backend.accounts.services.tokens import DEFAULT_DAYS, MAX_DAYS, token_create, token_revoke
-from backend.common.rest.documents import Strict, TextField
-from backend.common.rest.permissions import ADMIN
-from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import ListAnswer, ListView, View, created_response
+from backend.core.rest.documents import Strict, TextField
+from backend.core.rest.permissions import ADMIN
+from backend.core.rest.table import Column, ColumnType
+from backend.core.rest.views import ListAnswer, ListView, View, created_response
 
 TOKEN_COLUMNS = (
     Column("id", ColumnType.TEXT, "Identifier"),

@@ -10,8 +10,8 @@ from redis.exceptions import RedisError
 
 from backend.accounts.services.acting import workspace_of
 from backend.accounts.services.audit import audit_context, audit_record
-from backend.common.logs import mask_secrets, request_id
-from backend.common.rest.throttles import client_address
+from backend.core.logs import mask_secrets, request_id
+from backend.core.rest.throttles import client_address
 
 # A program that reads the same table in a loop is one line a minute.
 RECORDED_EVERY_S = 60

@@ -6,7 +6,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, workspace_named
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 
 
 def workspace_argument(parser: CommandParser) -> None:

@@ -15,7 +15,7 @@ from backend.accounts.models import (
     Workspace,
 )
 from backend.accounts.selectors.tokens import token_digests
-from backend.common import clock
+from backend.core import clock
 
 
 def sign_in_links(secret: str) -> QuerySet[SignInLink]:

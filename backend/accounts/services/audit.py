@@ -10,7 +10,7 @@ from django.dispatch import Signal
 
 from backend.accounts.models import AuditEntry, User, Workspace
 from backend.accounts.services.workspaces import home_workspace
-from backend.common.models import Remembering
+from backend.core.models import Remembering
 
 # Sent with `entries`, all of one workspace and action, once they are written.
 recorded = Signal()

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from backend.accounts.models import KeptAnswer
-from backend.common import clock
-from backend.common.crypto import seal, unseal
-from backend.common.sealing import identity_of
+from backend.core import clock
+from backend.core.crypto import seal, unseal
+from backend.core.sealing import identity_of
 
 LIFE = dt.timedelta(hours=24)
 

@@ -13,7 +13,7 @@ from backend.accounts.services.audit import audit_record
 from backend.accounts.services.openid import SignInRefused
 from backend.accounts.services.people import user_create
 from backend.accounts.services.workspaces import workspace_named
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 
 ACTOR = "single sign-on"
 # ASCII, as OpenID Connect Core 1.0 says in section 2.

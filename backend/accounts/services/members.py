@@ -12,8 +12,8 @@ from backend.accounts.selectors.tokens import token_digest
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.people import foreign_access_end, user_create
 from backend.accounts.services.tokens import SECRET_BYTES
-from backend.common import clock
-from backend.domain.errors import InvalidValue
+from backend.core import clock
+from backend.foundation.errors import InvalidValue
 
 INVITATION_LIFE = dt.timedelta(days=7)
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,49}", re.ASCII)

@@ -13,7 +13,7 @@ from urllib.parse import quote_plus
 
 from django.conf import settings
 
-from backend.common import clock
+from backend.core import clock
 
 if TYPE_CHECKING:
     # Loaded at the first sign-in: most web processes never need them.

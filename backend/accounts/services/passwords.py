@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
-from backend.domain.texts import text as _
+from backend.foundation.texts import text as _
 
 # Shorter ones are parts of many words.
 LEAST_WORD = 4

@@ -14,8 +14,8 @@ from backend.accounts.selectors.tokens import token_digest
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.tokens import SECRET_BYTES
 from backend.accounts.services.workspaces import default_workspace
-from backend.common import clock
-from backend.domain.errors import InvalidValue
+from backend.core import clock
+from backend.foundation.errors import InvalidValue
 
 LINK_LIFE = dt.timedelta(hours=24)
 # Key of the session: the person came by a link, so another password needs no former one.

@@ -6,7 +6,7 @@ from django.contrib.sessions.models import Session
 from django.db import connection
 
 from backend.accounts.models import AuditEntry
-from backend.common.retention import Retention
+from backend.core.retention import Retention
 
 FORGET = "accounts_audit_forget(timestamptz, integer)"
 

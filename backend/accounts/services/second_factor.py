@@ -11,8 +11,8 @@ from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from backend.accounts.models import Authenticator, User, Workspace
 from backend.accounts.selectors.tokens import token_digest, token_digests
 from backend.accounts.services.audit import audit_record
-from backend.common.crypto import seal
-from backend.common.sealing import identity_of
+from backend.core.crypto import seal
+from backend.core.sealing import identity_of
 
 ISSUER = "Rackrate"
 RECOVERY_CODES = 10

@@ -14,8 +14,8 @@ from django.http import HttpRequest
 from backend.accounts.models import User
 from backend.accounts.selectors.people import sessions_of
 from backend.accounts.selectors.tokens import token_digest
-from backend.common import clock
-from backend.common.rest.throttles import client_address, client_network
+from backend.core import clock
+from backend.core.rest.throttles import client_address, client_network
 
 SIGNED_IN, SEEN, ADDRESS, AGENT = "signed_in_at", "seen_at", "address", "agent"
 SEEN_NOTED_EVERY_S = 300

@@ -11,7 +11,7 @@ from backend.accounts.models import User, Workspace
 from backend.accounts.selectors.tokens import token_digest
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import default_workspace
-from backend.common.rest.throttles import Allowance, client_network, spend
+from backend.core.rest.throttles import Allowance, client_network, spend
 
 # Who tried, where that is nobody whom we know: what was typed may be a password.
 UNKNOWN = "unknown"

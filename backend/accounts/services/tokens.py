@@ -9,8 +9,8 @@ from django.db import IntegrityError, transaction
 from backend.accounts.models import AccessKey, ApiToken, Scope, User, Workspace
 from backend.accounts.selectors.tokens import LOOKUP_LENGTH, TOKEN_PREFIX, token_digest
 from backend.accounts.services.audit import audit_record
-from backend.common import clock
-from backend.domain.errors import InvalidValue
+from backend.core import clock
+from backend.foundation.errors import InvalidValue
 
 DEFAULT_DAYS, MAX_DAYS = 90, 365
 # 192 random bits: at that length guessing needs no limit of attempts.

@@ -5,7 +5,7 @@ from typing import Protocol
 from django.core.exceptions import PermissionDenied
 
 from backend.accounts.models import User, Workspace
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 
 DEFAULT_WORKSPACE = "default"
 

@@ -29,11 +29,11 @@ from backend.benchmarks.services.archive_import import run_import
 from backend.benchmarks.services.archive_reading import MAX_PACKED_BYTES
 from backend.benchmarks.services.imports import AlreadyImported
 from backend.catalog.selectors.offers import offer_with_slug
-from backend.common.rest.documents import Problem
-from backend.common.rest.permissions import WRITE
-from backend.common.rest.problem import Conflict
-from backend.common.rest.views import View
-from backend.domain.errors import InvalidValue
+from backend.core.rest.documents import Problem
+from backend.core.rest.permissions import WRITE
+from backend.core.rest.problem import Conflict
+from backend.core.rest.views import View
+from backend.foundation.errors import InvalidValue
 
 JSON = "application/json"
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from rest_framework import serializers
 
+from backend.benchmarks.calc.campaign_document import CampaignDocument
+from backend.benchmarks.calc.schedules import Recurrence, ScheduleDocument
 from backend.benchmarks.selectors.campaigns import CELL_STATES
-from backend.common.rest.documents import ZonedTimeField, answer_fields
-from backend.domain.campaign_document import CampaignDocument
-from backend.domain.schedules import Recurrence, ScheduleDocument
+from backend.core.rest.documents import ZonedTimeField, answer_fields
 
 Fields = dict[str, "serializers.Field[Any, Any, Any, Any]"]
 

@@ -20,6 +20,7 @@ from backend.benchmarks.api.campaign_documents import (
     CampaignDetail,
     CampaignStateSerializer,
 )
+from backend.benchmarks.calc.campaign_document import CampaignDocument
 from backend.benchmarks.models import Campaign, Run
 from backend.benchmarks.selectors.campaign_documents import campaign_document
 from backend.benchmarks.selectors.campaigns import CampaignView as Seen
@@ -37,16 +38,15 @@ from backend.benchmarks.services.campaigns import (
     campaign_start,
     campaign_update,
 )
-from backend.common.rest.deleting import delete_response, deleting
-from backend.common.rest.documents import NoDocument, Problem, request_fields
-from backend.common.rest.openapi import query_parameters
-from backend.common.rest.parameters import PAGING, PER_PAGE, one_of, read
-from backend.common.rest.permissions import RUN
-from backend.common.rest.problem import Conflict
-from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import FilteredListView, ListAnswer, View, page_links, page_rows
-from backend.domain.campaign_document import CampaignDocument
-from backend.domain.profiles import PROFILES
+from backend.core.rest.deleting import delete_response, deleting
+from backend.core.rest.documents import NoDocument, Problem, request_fields
+from backend.core.rest.openapi import query_parameters
+from backend.core.rest.parameters import PAGING, PER_PAGE, one_of, read
+from backend.core.rest.permissions import RUN
+from backend.core.rest.problem import Conflict
+from backend.core.rest.table import Column, ColumnType
+from backend.core.rest.views import FilteredListView, ListAnswer, View, page_links, page_rows
+from backend.measure.profiles import PROFILES
 
 PAGES = {
     "page": "Number of the page, from 1",

@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from backend.benchmarks.services.host_lists import LIST_FORMATS, MAX_LIST_BYTES
 from backend.catalog.models import OfferKind
-from backend.common.rest.documents import Strict, TextField
+from backend.core.rest.documents import Strict, TextField
 
 
 class HostMade(serializers.Serializer[Any]):

@@ -8,10 +8,10 @@ from rest_framework.request import Request
 
 from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.selectors.hosts import fingerprint, host_authorities
-from backend.common.rest.parameters import boolean
-from backend.common.rest.permissions import RUN
-from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import FilteredListView, ListAnswer
+from backend.core.rest.parameters import boolean
+from backend.core.rest.permissions import RUN
+from backend.core.rest.table import Column, ColumnType
+from backend.core.rest.views import FilteredListView, ListAnswer
 
 
 class HostAuthoritiesView(FilteredListView):

@@ -15,6 +15,12 @@ from rest_framework.response import Response
 from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.api import documents
+from backend.benchmarks.calc.host_document import (
+    HostDescription,
+    HostDocument,
+    HostLogin,
+    HostSettings,
+)
 from backend.benchmarks.models import Host
 from backend.benchmarks.selectors.consequences import host_consequences
 from backend.benchmarks.selectors.hosts import (
@@ -35,28 +41,22 @@ from backend.benchmarks.services.hosts import (
     host_update,
 )
 from backend.catalog.models import OfferKind
-from backend.common.rest.deleting import delete_response, deleting
-from backend.common.rest.documents import (
+from backend.core.rest.deleting import delete_response, deleting
+from backend.core.rest.documents import (
     NoDocument,
     Problem,
     document_columns,
     request_fields,
 )
-from backend.common.rest.openapi import row_schema
-from backend.common.rest.parameters import text
-from backend.common.rest.parsers import SingleKeysJSONParser
-from backend.common.rest.permissions import RUN
-from backend.common.rest.problem import BadGateway, Conflict
-from backend.common.rest.table import Column, ColumnType, json_rows
-from backend.common.rest.views import FilteredListView, ListAnswer, View, created_response
-from backend.common.rest.waiting import wait_for_worker
-from backend.domain.errors import InvalidValue
-from backend.domain.host_document import (
-    HostDescription,
-    HostDocument,
-    HostLogin,
-    HostSettings,
-)
+from backend.core.rest.openapi import row_schema
+from backend.core.rest.parameters import text
+from backend.core.rest.parsers import SingleKeysJSONParser
+from backend.core.rest.permissions import RUN
+from backend.core.rest.problem import BadGateway, Conflict
+from backend.core.rest.table import Column, ColumnType, json_rows
+from backend.core.rest.views import FilteredListView, ListAnswer, View, created_response
+from backend.core.rest.waiting import wait_for_worker
+from backend.foundation.errors import InvalidValue
 
 SCAN_WAIT_S = 10.0
 NAME, *MARKS = document_columns(HostDescription)

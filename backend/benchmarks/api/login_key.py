@@ -14,12 +14,12 @@ from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.selectors.consequences import earlier_key_consequences
 from backend.benchmarks.selectors.hosts import hosts_with_login_key, login_key_of
 from backend.benchmarks.services.login_keys import login_key_drop, login_key_replace
-from backend.common.rest.deleting import delete_response, deleting
-from backend.common.rest.documents import NoDocument, Problem
-from backend.common.rest.permissions import ADMIN, RUN
-from backend.common.rest.problem import Conflict
-from backend.common.rest.views import View
-from backend.domain.errors import InvalidValue
+from backend.core.rest.deleting import delete_response, deleting
+from backend.core.rest.documents import NoDocument, Problem
+from backend.core.rest.permissions import ADMIN, RUN
+from backend.core.rest.problem import Conflict
+from backend.core.rest.views import View
+from backend.foundation.errors import InvalidValue
 
 
 class LoginKeyDetail(serializers.Serializer[Any]):

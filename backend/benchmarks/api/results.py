@@ -36,14 +36,14 @@ from backend.benchmarks.services.imports import (
     samples_mark,
 )
 from backend.catalog.selectors.offers import offer_with_slug
-from backend.common.rest.deleting import delete_response, deleting
-from backend.common.rest.documents import BoundedListField, NoDocument, Problem, Strict, TextField
-from backend.common.rest.permissions import WRITE
-from backend.common.rest.problem import Conflict
-from backend.common.rest.renderers import TextRenderer
-from backend.common.rest.views import View
-from backend.domain.errors import InvalidValue, ProbeError
-from backend.domain.parsing.importing import PARAMETERS, TOOLS
+from backend.core.rest.deleting import delete_response, deleting
+from backend.core.rest.documents import BoundedListField, NoDocument, Problem, Strict, TextField
+from backend.core.rest.permissions import WRITE
+from backend.core.rest.problem import Conflict
+from backend.core.rest.renderers import TextRenderer
+from backend.core.rest.views import View
+from backend.foundation.errors import InvalidValue, ProbeError
+from backend.measure.readers.importing import PARAMETERS, TOOLS
 
 MOST_RESULTS = 100
 MOST_SAMPLES = 1_000

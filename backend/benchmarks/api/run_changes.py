@@ -11,10 +11,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from backend.accounts.services.acting import workspace_of
+from backend.benchmarks.calc.run_changes import RunChange
 from backend.benchmarks.selectors.redaction import redaction_for
 from backend.benchmarks.selectors.run_changes import LEAST_LOSS_RATIO, run_comparison
 from backend.benchmarks.selectors.runs import runs_visible
-from backend.common.rest.parameters import (
+from backend.core.rest.parameters import (
     InvalidParameters,
     Reader,
     identifier,
@@ -22,9 +23,8 @@ from backend.common.rest.parameters import (
     one_of,
     read,
 )
-from backend.common.rest.views import View
-from backend.domain.metrics import METRICS
-from backend.domain.run_changes import RunChange
+from backend.core.rest.views import View
+from backend.measure.metrics import METRICS
 
 OUTCOMES = tuple(change.name.lower() for change in RunChange)
 

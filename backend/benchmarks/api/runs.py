@@ -17,6 +17,8 @@ from rest_framework.reverse import reverse
 from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of, workspace_slug
 from backend.benchmarks.api import documents
+from backend.benchmarks.calc.campaign_document import RunDocument
+from backend.benchmarks.calc.labels import labels_text
 from backend.benchmarks.models import Evidence, Run, RunState, Sample, Source
 from backend.benchmarks.selectors.consequences import run_consequences
 from backend.benchmarks.selectors.evidence import (
@@ -36,19 +38,17 @@ from backend.benchmarks.services.hosts import HostNotTrusted
 from backend.benchmarks.services.rented_runs import rented_run_create
 from backend.benchmarks.services.runs import run_cancel, run_create
 from backend.catalog.selectors.offers import offer_with_slug
-from backend.common.rest.deleting import delete_response, deleting
-from backend.common.rest.documents import NoDocument, Problem
-from backend.common.rest.parameters import identifier, one_of, text, whole
-from backend.common.rest.permissions import RUN, WRITE
-from backend.common.rest.problem import Conflict
-from backend.common.rest.renderers import TextRenderer
-from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import FilteredListView, ListAnswer, View
-from backend.domain.campaign_document import RunDocument
-from backend.domain.errors import InvalidValue
-from backend.domain.labels import labels_text
-from backend.domain.metrics import METRICS
-from backend.domain.profiles import PROFILES
+from backend.core.rest.deleting import delete_response, deleting
+from backend.core.rest.documents import NoDocument, Problem
+from backend.core.rest.parameters import identifier, one_of, text, whole
+from backend.core.rest.permissions import RUN, WRITE
+from backend.core.rest.problem import Conflict
+from backend.core.rest.renderers import TextRenderer
+from backend.core.rest.table import Column, ColumnType
+from backend.core.rest.views import FilteredListView, ListAnswer, View
+from backend.foundation.errors import InvalidValue
+from backend.measure.metrics import METRICS
+from backend.measure.profiles import PROFILES
 
 
 class RunsView(FilteredListView):

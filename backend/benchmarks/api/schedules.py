@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.api.campaign_documents import ScheduleDetail, SchedulePatch
+from backend.benchmarks.calc.schedules import Recurrence, ScheduleDocument
 from backend.benchmarks.models import Campaign, Schedule
 from backend.benchmarks.selectors.schedules import (
     schedule_document,
@@ -19,13 +20,12 @@ from backend.benchmarks.selectors.schedules import (
     schedules_visible,
 )
 from backend.benchmarks.services.schedules import schedule_create, schedule_delete, schedule_update
-from backend.common.rest.documents import document_cells, document_columns, request_fields
-from backend.common.rest.parameters import boolean, identifier
-from backend.common.rest.permissions import RUN
-from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import FilteredListView, ListAnswer, View, created_response
-from backend.domain.errors import InvalidValue
-from backend.domain.schedules import Recurrence, ScheduleDocument
+from backend.core.rest.documents import document_cells, document_columns, request_fields
+from backend.core.rest.parameters import boolean, identifier
+from backend.core.rest.permissions import RUN
+from backend.core.rest.table import Column, ColumnType
+from backend.core.rest.views import FilteredListView, ListAnswer, View, created_response
+from backend.foundation.errors import InvalidValue
 
 # Each takes the place of the other.
 ALTERNATIVES = (("cron", "every_s"), ("every_s", "cron"))

@@ -10,13 +10,13 @@ from rest_framework.response import Response
 
 from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of
+from backend.benchmarks.calc.setup_document import SetupDocument, SetupFile
 from backend.benchmarks.selectors.setup_files import setup_current
 from backend.benchmarks.services.setup_files import setup_apply
-from backend.common.rest.openapi import query_parameters
-from backend.common.rest.parameters import InvalidParameters, Reader, boolean, read
-from backend.common.rest.permissions import ADMIN
-from backend.common.rest.views import View
-from backend.domain.setup_document import SetupDocument, SetupFile
+from backend.core.rest.openapi import query_parameters
+from backend.core.rest.parameters import InvalidParameters, Reader, boolean, read
+from backend.core.rest.permissions import ADMIN
+from backend.core.rest.views import View
 
 
 class SetupDifference(serializers.Serializer[Any]):

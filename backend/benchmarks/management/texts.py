@@ -5,7 +5,7 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
-from backend.domain.parsing.texts import decode_text
+from backend.foundation.reading.texts import decode_text
 
 STDIN = "-"
 

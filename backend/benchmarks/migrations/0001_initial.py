@@ -1,4 +1,4 @@
-import backend.common.clock
+import backend.core.clock
 import django.contrib.postgres.fields
 import django.db.models.deletion
 import uuid
@@ -285,7 +285,7 @@ class Migration(migrations.Migration):
                 ('deadline_at', models.DateTimeField(null=True)),
                 ('finished_at', models.DateTimeField(null=True)),
                 ('last_error', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(default=backend.common.clock.now, editable=False)),
+                ('created_at', models.DateTimeField(default=backend.core.clock.now, editable=False)),
             ],
             options={
                 'ordering': ('id',),
@@ -298,7 +298,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='events', to='benchmarks.run')),
-                ('at', models.DateTimeField(default=backend.common.clock.now, editable=False)),
+                ('at', models.DateTimeField(default=backend.core.clock.now, editable=False)),
                 ('kind', models.CharField(max_length=30)),
                 ('detail', models.TextField(blank=True)),
             ],

@@ -5,11 +5,11 @@ from django.db import models
 from django.db.models import Q
 
 from backend.accounts.models import Workspace
+from backend.benchmarks.calc.campaign_document import NetworkPairs
 from backend.benchmarks.models.hosts import Host
 from backend.catalog.models import Offer
-from backend.common.models import Identified, Remembering
-from backend.domain.campaign_document import NetworkPairs
-from backend.domain.rentals import Budget
+from backend.core.models import Identified, Remembering
+from backend.providers.rentals import Budget
 
 
 class CampaignState(models.TextChoices):

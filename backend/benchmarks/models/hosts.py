@@ -4,7 +4,7 @@ from django.db import models
 
 from backend.accounts.models import Workspace
 from backend.catalog.models import Offer
-from backend.common.models import Identified, Remembering
+from backend.core.models import Identified, Remembering
 
 
 class HostState(models.TextChoices):
@@ -127,7 +127,7 @@ class Host(Remembering, Identified):
     scan_requested_at = models.DateTimeField(null=True)
     scan_error = models.TextField(blank=True)
     facts = models.JSONField(default=dict)
-    """Facts that the inventory probe found last (domain.parsing.inventory.HostFacts)."""
+    """Facts that the inventory probe found last (measure.readers.inventory.HostFacts)."""
 
     class Meta:
         ordering = ("name",)

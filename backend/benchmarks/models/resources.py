@@ -4,10 +4,10 @@ from django.db import models
 from django.db.models import Q
 
 from backend.accounts.models import CloudAccount, Workspace
+from backend.benchmarks.calc.rented_parts import LedgerKind
 from backend.benchmarks.models.runs import Run
 from backend.catalog.models import Offer, PriceObservation
-from backend.common.models import Identified
-from backend.domain.rented_parts import LedgerKind
+from backend.core.models import Identified
 
 
 class ResourceState(models.TextChoices):
@@ -41,7 +41,7 @@ class Resource(Identified):
         max_length=10, choices=ResourcePurchase, default=ResourcePurchase.ON_DEMAND
     )
     credit_mode = models.CharField(max_length=10, blank=True)
-    """Behaviour without CPU credits (domain.credits); empty for types that have none."""
+    """Behaviour without CPU credits (measure.credits); empty for types that have none."""
     region = models.CharField(max_length=50)
     zone = models.CharField(max_length=50, blank=True)
     """Where it is tried now; empty leaves the choice to the provider."""
@@ -61,7 +61,7 @@ class Resource(Identified):
     """Price of an hour in the ledger, in `currency`: the price when it was reserved, with the
     surcharge of its credit mode."""
     parts = models.JSONField(default=list)
-    """Parts that are charged by the hour beside it (domain.rented_parts)."""
+    """Parts that are charged by the hour beside it (benchmarks.calc.rented_parts)."""
     surplus = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
     """Machines that the provider made of the launch beside the one that it is known to be: by their id
     `since`, `until` and `is_over`. They are charged until they are over."""

@@ -28,9 +28,9 @@ class Evidence(models.Model):
     command = models.TextField()
     tool_version = models.CharField(max_length=100, blank=True)
     conditions = models.JSONField(default=dict)
-    """Observations of `observe` around the command (domain.parsing.observe.Conditions)."""
+    """Observations of `observe` around the command (measure.readers.observe.Conditions)."""
     series = models.JSONField(null=True)
-    """Observations of `observe`, one a second: column → values (domain.parsing.observe.series)."""
+    """Observations of `observe`, one a second: column → values (measure.readers.observe.series)."""
     exit_code = models.IntegerField(null=True)
     error = models.TextField(blank=True)
     raw_gzip = models.BinaryField()
@@ -97,7 +97,7 @@ class Sample(models.Model):
     """Under which a published figure may be passed on, and whose it is."""
     method_version = models.CharField(max_length=80, blank=True)
     target = models.CharField(max_length=120, blank=True, default="", db_default="")
-    """The volume or the other end that it is of (domain.targets); "" for the machine alone."""
+    """The volume or the other end that it is of (benchmarks.calc.targets); "" for the machine alone."""
     measured_at = models.DateTimeField()
     # A person's reason for leaving the sample out of summaries; nothing is deleted.
     excluded_reason = models.TextField(blank=True)

@@ -8,8 +8,8 @@ from backend.accounts.models import Workspace
 from backend.benchmarks.models.campaigns import Campaign
 from backend.benchmarks.models.hosts import Host, Worker
 from backend.catalog.models import Offer, PriceObservation
-from backend.common import clock
-from backend.common.models import Identified
+from backend.core import clock
+from backend.core.models import Identified
 
 
 class RunState(models.TextChoices):
@@ -66,7 +66,7 @@ class Run(Identified):
     probes = ArrayField(models.CharField(max_length=20), null=True)
     parameters = models.JSONField(default=dict)
     labels = models.JSONField(default=dict, db_default={})
-    """People's names for it: name → text (domain.labels)."""
+    """People's names for it: name → text (benchmarks.calc.labels)."""
     state = models.CharField(max_length=16, choices=RunState, default=RunState.QUEUED)
     is_cancel_requested = models.BooleanField(default=False)
     outcome = models.CharField(max_length=16, choices=RunState, default=RunState.DONE)
@@ -82,7 +82,7 @@ class Run(Identified):
     it."""
     boot_id = models.CharField(max_length=40, blank=True)
     environment = models.JSONField(default=dict)
-    """The machine as its inventory found it in this run (domain.regression.environment)."""
+    """The machine as its inventory found it in this run (benchmarks.calc.regression.environment)."""
     sent_bytes = models.PositiveBigIntegerField(null=True)
     """Bytes that its host sent in the network tests; None where none was done."""
     failure_reason = models.CharField(max_length=20, blank=True)

@@ -10,12 +10,7 @@ from typing import Any
 from django.db.models import Model
 from pydantic import BaseModel
 
-from backend.benchmarks.models import Run
-from backend.benchmarks.selectors.evidence import evidence_raw
-from backend.benchmarks.selectors.redaction import Redaction, run_redaction
-from backend.catalog.models import Offer, PriceObservation
-from backend.catalog.selectors.read_prices import as_quoted
-from backend.domain.archived_run import (
+from backend.benchmarks.calc.archived_run import (
     SCHEMA,
     EventEntry,
     EvidenceEntry,
@@ -24,7 +19,12 @@ from backend.domain.archived_run import (
     SampleEntry,
     write_output,
 )
-from backend.domain.errors import DomainError
+from backend.benchmarks.models import Run
+from backend.benchmarks.selectors.evidence import evidence_raw
+from backend.benchmarks.selectors.redaction import Redaction, run_redaction
+from backend.catalog.models import Offer, PriceObservation
+from backend.catalog.selectors.read_prices import as_quoted
+from backend.foundation.errors import DomainError
 
 
 class RunNotFinished(DomainError):

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 from django.db.models import Count
 
 from backend.accounts.services.workspaces import default_workspace
+from backend.benchmarks.calc import calibration
+from backend.benchmarks.calc.calibration import Expected, LeftOut
 from backend.benchmarks.models import Run, Sample, Source
 from backend.benchmarks.selectors.samples import samples_visible
-from backend.domain import calibration, stats
-from backend.domain.calibration import Expected, LeftOut
-from backend.domain.metrics import Metric, between_instance_cv
+from backend.measure import stats
+from backend.measure.metrics import Metric, between_instance_cv
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Stored campaigns as the documents that people state."""
 
+from backend.benchmarks.calc.campaign_document import STORED, CampaignDocument
 from backend.benchmarks.models import Campaign
-from backend.domain.campaign_document import STORED, CampaignDocument
 
 
 def campaign_document(campaign: Campaign) -> CampaignDocument:

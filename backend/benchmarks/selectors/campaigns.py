@@ -21,10 +21,10 @@ from backend.benchmarks.models import (
 )
 from backend.benchmarks.selectors.costs import Cost, campaign_cost, campaign_estimate
 from backend.benchmarks.selectors.rounds import RoundFigures, RoundTargets, round_figures
-from backend.common import clock
-from backend.common.rest.parameters import PER_PAGE
-from backend.domain.probes import CHOICES, INVENTORY, NETWORK, PROBES, probes_to_measure
-from backend.domain.profiles import PROFILES
+from backend.core import clock
+from backend.core.rest.parameters import PER_PAGE
+from backend.measure.probes import CHOICES, INVENTORY, NETWORK, PROBES, probes_to_measure
+from backend.measure.profiles import PROFILES
 
 # Status of a command whose tool is missing, too old or not permitted on the target.
 UNAVAILABLE_EXIT = 7

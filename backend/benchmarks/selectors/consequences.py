@@ -6,8 +6,8 @@ from backend.accounts.models import Workspace
 from backend.benchmarks.models import Campaign, Evidence, Host, HostState, Run
 from backend.benchmarks.selectors.hosts import hosts_with_login_key
 from backend.catalog.models import Offer
-from backend.domain.texts import join_texts
-from backend.domain.texts import text as _
+from backend.foundation.texts import join_texts
+from backend.foundation.texts import text as _
 
 
 def earlier_key_consequences(workspace: Workspace) -> list[str]:

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from django.conf import settings
 
 from backend.benchmarks.selectors.inspector_table import Machine, Row, inspector_rows
-from backend.domain.metrics import METRICS, Metric
-from backend.domain.rank_correlation import rank_correlation
-from backend.domain.texts import text as _
+from backend.foundation.texts import text as _
+from backend.measure.metrics import METRICS, Metric
+from backend.measure.rank_correlation import rank_correlation
 
 TABLE = "published/sparecores/rankcorr.csv"
 # Yardstick of the table: crypto, Redis, web, compression and twelve other kinds of work.

@@ -17,6 +17,8 @@ from django.db.models import DecimalField, F, Func, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce, Now
 
 from backend.accounts.models import CloudAccount
+from backend.benchmarks.calc.campaign_document import NetworkPairs
+from backend.benchmarks.calc.rented_parts import Sending, kinds_without_price
 from backend.benchmarks.models import (
     Campaign,
     Host,
@@ -43,14 +45,12 @@ from backend.catalog.selectors.current_prices import best_prices
 from backend.catalog.selectors.extras import tariffs
 from backend.catalog.selectors.price_choice import PriceBasis
 from backend.catalog.selectors.rates import rate_table
-from backend.domain.campaign_document import NetworkPairs
-from backend.domain.errors import UnknownRate
-from backend.domain.money import Money, RateTable
-from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
-from backend.domain.probes import NETWORK, RENTED
-from backend.domain.profiles import PROFILES, most_sent_bytes
-from backend.domain.rented_parts import Sending, kinds_without_price
-from backend.domain.units import EXACT, exact_decimal
+from backend.foundation.errors import UnknownRate
+from backend.foundation.units import EXACT, exact_decimal
+from backend.measure.probes import NETWORK, RENTED
+from backend.measure.profiles import PROFILES, most_sent_bytes
+from backend.money.money import Money, RateTable
+from backend.money.pricing.purchase import PriceUnit, PurchaseModel
 
 SECONDS_PER_HOUR = Decimal(3600)
 # Newest first, so that hosts that are measured by a schedule for years stay one small query.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Min, Q
 
 from backend.benchmarks.models import TERMINAL_STATES, Run, Step, Tick
-from backend.common import clock
+from backend.core import clock
 
 
 @dataclass(frozen=True)

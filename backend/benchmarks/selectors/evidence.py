@@ -11,7 +11,7 @@ from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 from backend.accounts.models import Workspace
 from backend.benchmarks.models import Evidence, Run
 from backend.benchmarks.selectors.redaction import NOTHING_HIDDEN, Redaction
-from backend.common import object_store
+from backend.core import object_store
 
 # The error of a probe that cannot be measured on the host begins so; it fails no run.
 NOT_AVAILABLE = "not available: "

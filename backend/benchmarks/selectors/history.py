@@ -11,13 +11,7 @@ from uuid import UUID
 
 from django.db.models import Count
 
-from backend.benchmarks.models import Host, Run, RunState, Sample, Source
-from backend.benchmarks.selectors.scores import RANKING_VARIANTS
-from backend.catalog.models import Offer
-from backend.domain import figures
-from backend.domain.drift import Trend, trend
-from backend.domain.metrics import METRICS, Metric
-from backend.domain.regression import (
+from backend.benchmarks.calc.regression import (
     HARDWARE,
     SOFTWARE,
     Band,
@@ -27,7 +21,13 @@ from backend.domain.regression import (
     departure,
     is_same_hardware,
 )
-from backend.domain.stats import repeats_that_count
+from backend.benchmarks.models import Host, Run, RunState, Sample, Source
+from backend.benchmarks.selectors.scores import RANKING_VARIANTS
+from backend.catalog.models import Offer
+from backend.foundation import figures
+from backend.measure.drift import Trend, trend
+from backend.measure.metrics import METRICS, Metric
+from backend.measure.stats import repeats_that_count
 
 # The newest of the comparable runs make the band.
 COMPARED_RUNS = 20

@@ -6,11 +6,11 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from backend.accounts.models import Workspace
+from backend.benchmarks.calc.host_certificates import names_match
+from backend.benchmarks.calc.host_document import STORED, HostSettings
 from backend.benchmarks.models import Host, HostAuthority, HostState, LoginKey
-from backend.domain.addresses import key_fingerprint
-from backend.domain.errors import InvalidValue
-from backend.domain.host_certificates import names_match
-from backend.domain.host_document import STORED, HostSettings
+from backend.foundation.addresses import key_fingerprint
+from backend.foundation.errors import InvalidValue
 
 
 def fingerprint(key_line: str) -> str:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Container, Mapping
 from pathlib import Path
 
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 
 SCORES_TABLE = "published/sparecores/scores.csv.gz"
 # Hetzner Cloud is sold by the provider that also sells dedicated servers.

@@ -14,7 +14,7 @@ from django.utils.functional import cached_property
 
 from backend.accounts.models import Workspace
 from backend.benchmarks.models import Evidence, Host, Run
-from backend.domain.probes import NETWORK
+from backend.measure.probes import NETWORK
 
 HIDDEN = "…"
 # Shorter words stand in every text: hiding them would blank figures and versions.

@@ -8,21 +8,7 @@ from uuid import UUID
 from django.conf import settings
 
 from backend.accounts.models import CloudAccount
-from backend.benchmarks.models import Campaign, Resource, ResourceState, Run
-from backend.catalog.models import Offer, PriceObservation
-from backend.catalog.selectors.current_prices import NEWEST_FIRST, best_prices, has_begun
-from backend.catalog.selectors.extras import Tariffs, tariffs_of
-from backend.catalog.selectors.price_choice import ON_DEMAND, PriceBasis
-from backend.common import clock
-from backend.domain.credits import UNLIMITED
-from backend.domain.money import Money
-from backend.domain.pricing.extras import DISK, IP, Included, inclusions_of
-from backend.domain.pricing.periods import price_per_period
-from backend.domain.pricing.purchase import PurchaseModel
-from backend.domain.probes import NETWORK
-from backend.domain.profiles import PROFILES, Value, most_sent_bytes
-from backend.domain.rentals import STORED, charges, cost_to_reserve, lifetime_s, round_to_column
-from backend.domain.rented_parts import (
+from backend.benchmarks.calc.rented_parts import (
     LedgerKind,
     Part,
     Sending,
@@ -33,9 +19,23 @@ from backend.domain.rented_parts import (
     traffic_cost,
     traffic_part,
 )
-from backend.domain.units import EXACT, HOURS_PER_MONTH
+from backend.benchmarks.models import Campaign, Resource, ResourceState, Run
+from backend.catalog.models import Offer, PriceObservation
+from backend.catalog.selectors.current_prices import NEWEST_FIRST, best_prices, has_begun
+from backend.catalog.selectors.extras import Tariffs, tariffs_of
+from backend.catalog.selectors.price_choice import ON_DEMAND, PriceBasis
+from backend.core import clock
+from backend.foundation.units import EXACT, HOURS_PER_MONTH
+from backend.measure.credits import UNLIMITED
+from backend.measure.probes import NETWORK
+from backend.measure.profiles import PROFILES, Value, most_sent_bytes
+from backend.money.money import Money
+from backend.money.pricing.extras import DISK, IP, Included, inclusions_of
+from backend.money.pricing.periods import price_per_period
+from backend.money.pricing.purchase import PurchaseModel
 from backend.providers.base import PRIVATE
 from backend.providers.registry import provider as provider_record
+from backend.providers.rentals import STORED, charges, cost_to_reserve, lifetime_s, round_to_column
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ from backend.benchmarks.selectors.rental_prices import (
 from backend.catalog.models import Offer
 from backend.catalog.selectors.extras import tariffs
 from backend.catalog.selectors.rates import currencies
-from backend.domain.errors import InvalidValue
-from backend.domain.rentals import Budget
+from backend.foundation.errors import InvalidValue
+from backend.providers.rentals import Budget
 
 DEFAULT_ARCH = "x86_64"
 

@@ -17,7 +17,7 @@ from django.db.models.functions import RowNumber
 
 from backend.benchmarks.models import TERMINAL_STATES, Campaign, Run, RunState
 from backend.benchmarks.selectors.costs import HISTORY_RUNS
-from backend.domain.profiles import PROFILES
+from backend.measure.profiles import PROFILES
 
 NOT_DONE = (RunState.FAILED, RunState.LOST, RunState.CANCELLED)
 # The host, or the offer to rent, and the other end of a network pair.

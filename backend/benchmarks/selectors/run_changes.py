@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum, auto
 from typing import Any
 
+from backend.benchmarks.calc.regression import HARDWARE, SOFTWARE, differing
+from backend.benchmarks.calc.run_changes import MetricChange, RunChange, metric_change, overall
 from backend.benchmarks.models import Run, RunState, Source
 from backend.benchmarks.selectors.history import run_values
-from backend.domain.metrics import METRICS, between_instance_cv
-from backend.domain.regression import HARDWARE, SOFTWARE, differing
-from backend.domain.run_changes import MetricChange, RunChange, metric_change, overall
+from backend.measure.metrics import METRICS, between_instance_cv
 
 # The loss that counts unless another one is asked about.
 LEAST_LOSS_RATIO = 0.05

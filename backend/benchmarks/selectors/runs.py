@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.utils.dateparse import parse_datetime
 
 from backend.accounts.models import Workspace
+from backend.benchmarks.calc.progress import MICRO, cost_so_far, remaining_s
 from backend.benchmarks.models import (
     TERMINAL_STATES,
     Evidence,
@@ -25,10 +26,9 @@ from backend.benchmarks.selectors.evidence import evidence_listed, evidence_show
 from backend.benchmarks.selectors.redaction import NOTHING_HIDDEN, Redaction
 from backend.benchmarks.selectors.rental_prices import resource_cost
 from backend.catalog.selectors.read_prices import as_quoted
-from backend.common import clock
-from backend.domain.progress import MICRO, cost_so_far, remaining_s
-from backend.domain.stats import DISTURBED, UNFIT, repeats_that_count
-from backend.domain.texts import text as _
+from backend.core import clock
+from backend.foundation.texts import text as _
+from backend.measure.stats import DISTURBED, UNFIT, repeats_that_count
 
 STAGES: Mapping[str, str] = {
     RunState.QUEUED: _("waiting for the host"),

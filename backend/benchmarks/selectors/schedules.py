@@ -6,9 +6,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from backend.accounts.models import Workspace
-from backend.benchmarks.models import Schedule
-from backend.common import clock
-from backend.domain.schedules import (
+from backend.benchmarks.calc.schedules import (
     SHOWN_TIMES,
     STORED,
     Recurrence,
@@ -18,6 +16,8 @@ from backend.domain.schedules import (
     next_times,
     timetable,
 )
+from backend.benchmarks.models import Schedule
+from backend.core import clock
 
 
 def schedules_visible(workspace: Workspace) -> QuerySet[Schedule]:

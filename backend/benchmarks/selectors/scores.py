@@ -12,18 +12,18 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Q
 
+from backend.benchmarks.calc.alike import AlikeSamples, Origin, alike
+from backend.benchmarks.calc.regression import HARDWARE
+from backend.benchmarks.calc.targets import is_sold_volume
 from backend.benchmarks.models import Sample, Source
 from backend.benchmarks.selectors.samples import BY_OWNER, of_offer
 from backend.catalog.models import Offer
-from backend.domain import stats
-from backend.domain.alike import AlikeSamples, Origin, alike
-from backend.domain.metrics import METRICS, Metric, between_instance_cv
-from backend.domain.parsing.disk_files import SMALL_FILE
-from backend.domain.parsing.memory import SMALL_PAGES
-from backend.domain.regression import HARDWARE
-from backend.domain.repeats import MACHINE_FLAGS
-from backend.domain.stats import DISTURBED, Summary
-from backend.domain.targets import is_sold_volume
+from backend.measure import stats
+from backend.measure.metrics import METRICS, Metric, between_instance_cv
+from backend.measure.readers.disk_files import SMALL_FILE
+from backend.measure.readers.memory import SMALL_PAGES
+from backend.measure.repeats import MACHINE_FLAGS
+from backend.measure.stats import DISTURBED, Summary
 
 # Flag of a figure that is published for a part of the machine and not for the offer.
 DERIVED = "derived"
@@ -67,7 +67,7 @@ Row = Mapping[str, Any]
 NOTED = (MACHINE_FLAGS - stats.UNFIT) | {
     SMALL_PAGES, SMALL_FILE, UNLIKE_PEERS, stats.OTHER_METHOD,
 }  # fmt: skip
-# What says whether a repeat counts (domain.stats.counted_repeats).
+# What says whether a repeat counts (measure.stats.counted_repeats).
 MARKS = itemgetter("flags", "excluded_reason")
 SAME_ORIGIN = itemgetter("run_id", "host_id", "method_version", "target")
 # Samples of others never make a score; an import has two of them for one of these.

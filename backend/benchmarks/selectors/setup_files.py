@@ -3,12 +3,12 @@
 from typing import Any
 
 from backend.accounts.models import Workspace
+from backend.benchmarks.calc.host_document import HostFields
+from backend.benchmarks.calc.schedules import ScheduleEntry, WindowEntry
 from backend.benchmarks.models import Campaign, Host, Schedule
 from backend.benchmarks.selectors.campaign_documents import campaign_document
 from backend.benchmarks.selectors.hosts import host_document, hosts_visible
 from backend.benchmarks.selectors.schedules import schedule_document
-from backend.domain.host_document import HostFields
-from backend.domain.schedules import ScheduleEntry, WindowEntry
 from backend.notifications.models import Subscription
 
 STATIC_DRIVER = "static"

@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import demand_owner
+from backend.benchmarks.calc.archived_run import ArchivedRun, ArchiveRefused, RunFacts, SampleEntry
 from backend.benchmarks.models import Event, Evidence, Host, Run, Sample, Source
 from backend.benchmarks.services.archive_reading import CheckedRun, Key, Output, read_archive
 from backend.benchmarks.services.evidence_objects import objects_forget
@@ -21,10 +22,9 @@ from backend.benchmarks.services.results import memory_figures_flag, sample_row,
 from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import Offer
 from backend.catalog.services.data_version import data_version_bump
-from backend.domain.archived_run import ArchivedRun, ArchiveRefused, RunFacts, SampleEntry
-from backend.domain.errors import InvalidValue, ProbeError
-from backend.domain.parsing import ParsedSample, inventory
-from backend.domain.repeats import flags_by_sample, output_of
+from backend.foundation.errors import InvalidValue, ProbeError
+from backend.measure.readers import ParsedSample, inventory
+from backend.measure.repeats import flags_by_sample, output_of
 
 INVENTORY = "inventory"
 

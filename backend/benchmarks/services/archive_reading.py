@@ -8,17 +8,17 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from backend.common import clock
-from backend.domain.archived_run import (
+from backend.benchmarks.calc.archived_run import (
     ArchivedRun,
     ArchiveRefused,
     EvidenceEntry,
     SampleEntry,
     read_run,
 )
-from backend.domain.errors import ProbeError
-from backend.domain.parsing import ParsedSample
-from backend.domain.repeats import reparse
+from backend.core import clock
+from backend.foundation.errors import ProbeError
+from backend.measure.readers import ParsedSample
+from backend.measure.repeats import reparse
 
 # All of it is read into memory: these bound what a small upload can grow to.
 MAX_PACKED_BYTES = 64 * 2**20

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from backend.accounts.models import Workspace
+from backend.benchmarks.calc.campaign_document import STORED, CampaignPlan, NetworkPairs
 from backend.benchmarks.models import Campaign, Host
 from backend.benchmarks.selectors.costs import pair_count, rental_pairs
 from backend.benchmarks.selectors.rentals import check_currency, rentals
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
-from backend.domain.campaign_document import STORED, CampaignPlan, NetworkPairs
-from backend.domain.errors import InvalidValue
-from backend.domain.probes import NETWORK
-from backend.domain.profiles import (
+from backend.foundation.errors import InvalidValue
+from backend.measure.probes import NETWORK
+from backend.measure.profiles import (
     INSTALL_TOOLS,
     RENTED_ONLY,
     Value,
@@ -21,7 +21,7 @@ from backend.domain.profiles import (
     check_parameters,
     check_probes,
 )
-from backend.domain.rentals import Budget
+from backend.providers.rentals import Budget
 
 # Of one round.
 MAX_RUNS = 50_000

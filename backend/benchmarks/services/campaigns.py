@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
+from backend.benchmarks.calc.campaign_document import CampaignPlan, NetworkPairs
 from backend.benchmarks.models import (
     TERMINAL_STATES,
     Campaign,
@@ -43,8 +44,7 @@ from backend.benchmarks.services.rounds import (
 )
 from backend.benchmarks.services.run_batches import runs_cancel
 from backend.catalog.models import Offer
-from backend.domain.campaign_document import CampaignPlan, NetworkPairs
-from backend.domain.errors import DomainError, InvalidValue
+from backend.foundation.errors import DomainError, InvalidValue
 from backend.notifications.services.subscriptions import campaign_subscriptions_delete
 
 # What may change between rounds: the rest decides what is measured.

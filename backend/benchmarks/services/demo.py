@@ -46,11 +46,11 @@ from backend.catalog.services.current_prices import prices_refresh
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.extra_tables import extras_load
 from backend.catalog.services.market import market_load
-from backend.common import clock
-from backend.common.statistics import tables_analyze
-from backend.common.writing import rows_create
-from backend.domain.pricing.extras import GB_PER_TB, LACKS_MONTH_PRICE
-from backend.domain.units import BYTES_PER_GB
+from backend.core import clock
+from backend.core.statistics import tables_analyze
+from backend.core.writing import rows_create
+from backend.foundation.units import BYTES_PER_GB
+from backend.money.pricing.extras import GB_PER_TB, LACKS_MONTH_PRICE
 from backend.providers.registry import PROVIDERS
 
 BATCH = 1000
@@ -312,7 +312,7 @@ def _price(row: Row, offer_id: UUID, amount: str, currency: str) -> PriceObserva
 
 
 def _price_extras(row: Row) -> dict[str, object]:
-    """Extras in the price, in the words of domain.pricing.extras."""
+    """Extras in the price, in the words of money.pricing.extras."""
     stated: dict[str, object] = {}
     traffic_tb = row.get("traffic_tb")
     if traffic_tb == UNLIMITED:

@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
 from backend.benchmarks.models import TERMINAL_STATES, Drain, Run, RunState, Step, Worker
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 
 
 def drain_begin(*, worker_id: str | None) -> None:

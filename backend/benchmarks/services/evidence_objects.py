@@ -14,7 +14,7 @@ from django.db.models import Q, QuerySet
 
 from backend.accounts.services.installation import installation_id, own_installations
 from backend.benchmarks.models import Evidence
-from backend.common import object_store
+from backend.core import object_store
 
 log = logging.getLogger(__name__)
 # Each waits for the network nearly all the time.

@@ -7,13 +7,13 @@ from django.db.models import QuerySet
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
+from backend.benchmarks.calc.host_certificates import names_match
 from backend.benchmarks.models import Host, HostAuthority, HostState
 from backend.benchmarks.selectors.hosts import bastions_of, fingerprint
 from backend.benchmarks.services.hosts import host_scan
 from backend.benchmarks.services.queue_lock import schedule_lock
-from backend.domain.errors import InvalidValue
-from backend.domain.host_certificates import names_match
-from backend.domain.host_keys import TYPES, host_key
+from backend.foundation.errors import InvalidValue
+from backend.providers.host_keys import TYPES, host_key
 
 MOST_PATTERNS = 2_000
 # Of a host that waits for another approval.

@@ -1,10 +1,14 @@
 """Hosts whose key an authority has signed: trusted without anybody's approval."""
 
 from backend.accounts.services.audit import audit_record
+from backend.benchmarks.calc.host_certificates import (
+    certificate_refusal,
+    key_of_certificate,
+    signing_key,
+)
 from backend.benchmarks.models import Host, HostAuthority, HostState
 from backend.benchmarks.selectors.hosts import authorities_of, fingerprint
-from backend.common import clock
-from backend.domain.host_certificates import certificate_refusal, key_of_certificate, signing_key
+from backend.core import clock
 
 WORKER = "worker"
 

@@ -8,6 +8,9 @@ from django.db import transaction
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
+from backend.benchmarks.calc.host_document import HostDocument, HostFields
+from backend.benchmarks.calc.host_lists.host_lists import FORMATS, read_fingerprints, read_hosts
+from backend.benchmarks.calc.host_lists.listed_hosts import HostLine, HostReading
 from backend.benchmarks.models import Host, HostState
 from backend.benchmarks.selectors.hosts import (
     fingerprint,
@@ -25,12 +28,9 @@ from backend.benchmarks.services.hosts import (
     host_update,
 )
 from backend.benchmarks.services.queue_lock import schedule_lock
-from backend.domain.errors import DomainError, InvalidDocument, InvalidValue
-from backend.domain.host_document import HostDocument, HostFields
-from backend.domain.parsing.host_lists import FORMATS, read_fingerprints, read_hosts
-from backend.domain.parsing.listed_hosts import HostLine, HostReading
-from backend.domain.parsing.table_files import text_lines
-from backend.domain.parsing.table_remarks import RefusedTable
+from backend.catalog.calc.tables.table_files import text_lines
+from backend.catalog.calc.tables.table_remarks import RefusedTable
+from backend.foundation.errors import DomainError, InvalidDocument, InvalidValue
 
 FINGERPRINTS = "fingerprints"
 LIST_FORMATS = (*FORMATS, FINGERPRINTS)

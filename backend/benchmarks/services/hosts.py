@@ -10,6 +10,14 @@ from django.db.models import Q
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
+from backend.benchmarks.calc.host_document import (
+    MAX_NAME,
+    STORED,
+    HostDescription,
+    HostDocument,
+    HostLogin,
+    HostSettings,
+)
 from backend.benchmarks.models import TERMINAL_STATES, Host, HostState, Run, Worker
 from backend.benchmarks.selectors.hosts import (
     bastion_of,
@@ -33,17 +41,9 @@ from backend.catalog.models import Offer, OfferKind
 from backend.catalog.selectors.offers import offer_with_slug
 from backend.catalog.services.offers import OWN_PROVIDER, own_offer_create
 from backend.catalog.services.prices import PriceInput
-from backend.common import clock
-from backend.common.queue import Task, enqueue
-from backend.domain.errors import DomainError, InvalidValue
-from backend.domain.host_document import (
-    MAX_NAME,
-    STORED,
-    HostDescription,
-    HostDocument,
-    HostLogin,
-    HostSettings,
-)
+from backend.core import clock
+from backend.core.queue import Task, enqueue
+from backend.foundation.errors import DomainError, InvalidValue
 
 LOCAL_OFFER_NAME = "this machine"
 STATIC_DRIVER = "static"

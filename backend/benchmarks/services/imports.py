@@ -22,12 +22,12 @@ from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import Offer, VcpuKind
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.services.data_version import data_version_bump
-from backend.common import clock
-from backend.common.applying import Faults
-from backend.domain.errors import DomainError, InvalidDocument, InvalidValue, ProbeError
-from backend.domain.outliers import outliers
-from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.importing import Imported, read_text, takes
+from backend.core import clock
+from backend.core.applying import Faults
+from backend.foundation.errors import DomainError, InvalidDocument, InvalidValue, ProbeError
+from backend.measure.outliers import outliers
+from backend.measure.readers import ParsedSample
+from backend.measure.readers.importing import Imported, read_text, takes
 
 MAX_TEXT_BYTES = 8 * 2**20
 MAX_REASON = 300

@@ -13,8 +13,8 @@ from backend.accounts.services.audit import audit_record
 from backend.benchmarks.models import Host, LoginKey
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.workers import worker_get
-from backend.common.crypto import seal, unseal
-from backend.domain.errors import InvalidValue
+from backend.core.crypto import seal, unseal
+from backend.foundation.errors import InvalidValue
 
 MAX_KEY_BYTES = 20_000
 MIN_RSA_BITS = 2048

@@ -4,12 +4,12 @@ from dataclasses import asdict, fields
 from decimal import Decimal
 from typing import Any
 
+from backend.benchmarks.calc.offered import MachineSize, differences, machine_size
 from backend.benchmarks.models import Host, HostState, Run
 from backend.catalog.models import Offer, OfferKind
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.offers import OWN_PROVIDER
-from backend.domain.architectures import architecture
-from backend.domain.offered import MachineSize, differences, machine_size
+from backend.measure.architectures import architecture
 
 WHOLE_MACHINES = frozenset({OfferKind.DEDICATED, OfferKind.ONPREM})
 

@@ -12,7 +12,7 @@ from backend.benchmarks.services.summaries import summaries_refresh
 from backend.catalog.models import Offer
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.offers import demand_own
-from backend.domain.errors import DomainError
+from backend.foundation.errors import DomainError
 
 
 class OfferInUse(DomainError):

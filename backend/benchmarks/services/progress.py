@@ -9,7 +9,7 @@ from django.db import connection
 
 from backend.benchmarks.services.leases import Claim, fence_all
 from backend.benchmarks.services.results import repeats_store
-from backend.domain.repeats import Repeat
+from backend.measure.repeats import Repeat
 
 # Progress never goes back, in whatever order readings come; any reading ends a silence.
 WRITE = """

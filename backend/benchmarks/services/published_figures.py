@@ -13,7 +13,7 @@ from django.db import connection
 from backend.benchmarks.services.published_scores import type_scores
 from backend.benchmarks.services.published_tables import Machine, Row, SoldOffer, table_rows
 from backend.catalog.services.fact_tables import compress_table
-from backend.domain.metrics import BURSTABLE_CPU_CV, CPU_METRICS
+from backend.measure.metrics import BURSTABLE_CPU_CV, CPU_METRICS
 
 TABLE = "published/sparecores/figures.csv.gz"
 # What identifies a published figure beside its offer, and what a newer table may correct.

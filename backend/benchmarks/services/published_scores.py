@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 from backend.benchmarks.selectors.inspector_table import Machine, Row, inspector_rows
 from backend.benchmarks.selectors.scores import UNLIKE_PEERS
 from backend.benchmarks.services.machine_families import machine_family
-from backend.domain.attributions import INSPECTOR_LICENCE
-from backend.domain.metrics import BURSTABLE_CPU_CV, metric
-from backend.domain.metrics.general_performance import MAX_WEB_VCPUS, MEGA
-from backend.domain.mixtures import TypeRuns
-from backend.domain.spreads import family_spreads
-from backend.domain.stats import SATURATED, PublishedGroup, pool_groups
+from backend.foundation.attributions import INSPECTOR_LICENCE
+from backend.measure.metrics import BURSTABLE_CPU_CV, metric
+from backend.measure.metrics.general_performance import MAX_WEB_VCPUS, MEGA
+from backend.measure.mixtures import TypeRuns
+from backend.measure.spreads import family_spreads
+from backend.measure.stats import SATURATED, PublishedGroup, pool_groups
 
 SOURCE = (
     "Spare Cores Inspector Data, https://github.com/SpareCores/sc-inspector-data/tree/main/data"

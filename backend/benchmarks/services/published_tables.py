@@ -12,12 +12,12 @@ from backend.benchmarks.models import Sample, Source
 from backend.benchmarks.selectors.scores import DERIVED
 from backend.benchmarks.services.machine_families import machine_family
 from backend.benchmarks.services.twins import offers_without_twin
-from backend.domain.attributions import INSPECTOR_LICENCE, SPEC_TERMS
-from backend.domain.errors import InvalidValue
-from backend.domain.metrics import metric, shares_cpus
-from backend.domain.mixtures import Mixture, TypeRuns, mixtures
-from backend.domain.spreads import family_spreads
-from backend.domain.stats import PublishedGroup, pool_groups
+from backend.foundation.attributions import INSPECTOR_LICENCE, SPEC_TERMS
+from backend.foundation.errors import InvalidValue
+from backend.measure.metrics import metric, shares_cpus
+from backend.measure.mixtures import Mixture, TypeRuns, mixtures
+from backend.measure.spreads import family_spreads
+from backend.measure.stats import PublishedGroup, pool_groups
 
 CMIPS_TABLE = "published/cmips_2013.csv"
 PASSMARK_TABLE = "published/passmark_2014.csv"

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from django.db import transaction
 
 from backend.accounts.models import Workspace
+from backend.benchmarks.calc.labels import check_labels
 from backend.benchmarks.models import Campaign, Run
 from backend.benchmarks.selectors.rentals import (
     build_rental_host,
@@ -16,14 +17,13 @@ from backend.benchmarks.selectors.rentals import (
 from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.runs import run_peer, run_queue
 from backend.catalog.models import Offer
-from backend.domain.labels import check_labels
-from backend.domain.profiles import (
+from backend.measure.profiles import (
     check_parameters,
     check_probes,
     profile_named,
     rental_parameters,
 )
-from backend.domain.rentals import Budget
+from backend.providers.rentals import Budget
 
 
 @transaction.atomic

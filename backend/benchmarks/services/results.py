@@ -7,29 +7,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from backend.benchmarks.calc.targets import target
 from backend.benchmarks.models import Evidence, Host, Resource, Run, Sample, Source
 from backend.benchmarks.selectors.evidence import NOT_AVAILABLE, evidence_text
 from backend.benchmarks.services.offered_machine import offer_contradiction, offer_facts_record
-from backend.common import clock
-from backend.domain.credits import credit_flag
-from backend.domain.metrics import METRICS
-from backend.domain.metrics.general_performance import (
+from backend.core import clock
+from backend.foundation.reading.texts import text_of
+from backend.measure.credits import credit_flag
+from backend.measure.metrics import METRICS
+from backend.measure.metrics.general_performance import (
     MAX_WEB_VCPUS,
     WEB,
     general_performance_with_web,
 )
-from backend.domain.parsing import ParsedSample
-from backend.domain.parsing.disk_files import (
+from backend.measure.probes import NETWORK, PACKAGES, PROBES
+from backend.measure.readers import ParsedSample
+from backend.measure.readers.disk_files import (
     MEMORY_BANDWIDTH,
     directory_of,
     memory_directories,
 )
-from backend.domain.parsing.network import bytes_of_test
-from backend.domain.parsing.texts import text_of
-from backend.domain.probes import NETWORK, PACKAGES, PROBES
-from backend.domain.repeats import STDERR_MARK, VOLUME_SMALL, Repeat
-from backend.domain.stats import CACHED, EMULATED, UNLIKE_OFFER
-from backend.domain.targets import target
+from backend.measure.readers.network import bytes_of_test
+from backend.measure.repeats import STDERR_MARK, VOLUME_SMALL, Repeat
+from backend.measure.stats import CACHED, EMULATED, UNLIKE_OFFER
 from backend.providers.base import Volume
 from backend.providers.registry import provider
 

@@ -19,7 +19,7 @@ from backend.benchmarks.services.evidence_objects import (
     objects_forget,
     text_is_deleted,
 )
-from backend.common.retention import Retention
+from backend.core.retention import Retention
 
 ACTOR = "retention"
 

@@ -17,7 +17,7 @@ from backend.benchmarks.services.queue_lock import schedule_lock
 from backend.benchmarks.services.run_batches import RunRequest, analyze, check_ends, runs_create
 from backend.benchmarks.services.run_completion import campaign_end_if_over
 from backend.catalog.models import Offer
-from backend.domain.profiles import INSTALL_TOOLS, RENTED_ONLY, rental_parameters
+from backend.measure.profiles import INSTALL_TOOLS, RENTED_ONLY, rental_parameters
 
 # The lock is there for a fraction of a second then.
 BATCH = 200

@@ -28,10 +28,10 @@ from backend.benchmarks.services.runs import check_pair, is_shared, run_cancel
 from backend.benchmarks.services.transitions import campaign_queued_due, next_queued_due
 from backend.catalog.selectors.current_prices import best_prices
 from backend.catalog.selectors.price_choice import ON_DEMAND, PriceBasis
-from backend.common import clock
-from backend.common.queue import Task, enqueue
-from backend.domain.errors import InvalidValue
-from backend.domain.profiles import CAREFUL, check_parameters, check_probes
+from backend.core import clock
+from backend.core.queue import Task, enqueue
+from backend.foundation.errors import InvalidValue
+from backend.measure.profiles import CAREFUL, check_parameters, check_probes
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.conf import settings
 
+from backend.benchmarks.calc.regression import environment
 from backend.benchmarks.models import (
     ENDED,
     TERMINAL_STATES,
@@ -21,8 +22,7 @@ from backend.benchmarks.models import (
 from backend.benchmarks.selectors.history import run_notes
 from backend.benchmarks.services.imports import outliers_mark
 from backend.benchmarks.services.run_notes import notes_record
-from backend.common import clock
-from backend.domain.regression import environment
+from backend.core import clock
 from backend.notifications.models import NoticeKind
 from backend.notifications.services.notices import notice_queue
 

@@ -7,6 +7,7 @@ from django.db import transaction
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
+from backend.benchmarks.calc.labels import check_labels
 from backend.benchmarks.models import Campaign, Host, HostState, Run, RunState, Step
 from backend.benchmarks.selectors.hosts import fingerprint
 from backend.benchmarks.services.hosts import ARCHIVE_DRIVER, HostNotTrusted
@@ -16,12 +17,11 @@ from backend.benchmarks.services.summaries import summaries_refresh
 from backend.benchmarks.services.transitions import move, next_queued_due
 from backend.catalog.selectors.current_prices import current_price
 from backend.catalog.services.data_version import data_version_bump
-from backend.common import clock
-from backend.common.queue import Task, enqueue
-from backend.domain.errors import InvalidValue
-from backend.domain.labels import check_labels
-from backend.domain.probes import NETWORK
-from backend.domain.profiles import (
+from backend.core import clock
+from backend.core.queue import Task, enqueue
+from backend.foundation.errors import InvalidValue
+from backend.measure.probes import NETWORK
+from backend.measure.profiles import (
     CAREFUL,
     RENTED_ONLY,
     Value,

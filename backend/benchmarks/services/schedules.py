@@ -10,12 +10,12 @@ import datetime as dt
 from django.db import transaction
 
 from backend.accounts.services.audit import audit_record
+from backend.benchmarks.calc.schedules import STORED, Recurrence, Timetable, next_times, timetable
 from backend.benchmarks.models import Campaign, Schedule
 from backend.benchmarks.selectors.schedules import schedule_times, schedule_timetable
 from backend.benchmarks.services.campaigns import CampaignActive, campaign_begin
-from backend.common import clock
-from backend.domain.errors import DomainError
-from backend.domain.schedules import STORED, Recurrence, Timetable, next_times, timetable
+from backend.core import clock
+from backend.foundation.errors import DomainError
 
 CATCH_UP = dt.timedelta(hours=1)
 ON_TIME = dt.timedelta(minutes=1)

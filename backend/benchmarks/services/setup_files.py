@@ -9,6 +9,10 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from backend.accounts.models import Workspace
+from backend.benchmarks.calc.campaign_document import CampaignDocument, CampaignEntry
+from backend.benchmarks.calc.host_document import HostDocument, HostEntry
+from backend.benchmarks.calc.schedules import ScheduleEntry
+from backend.benchmarks.calc.setup_document import SetupFile, SubscriptionEntry, with_lines
 from backend.benchmarks.models import Campaign, Host, Schedule
 from backend.benchmarks.selectors import setup_files as current
 from backend.benchmarks.selectors.hosts import hosts_visible
@@ -19,12 +23,8 @@ from backend.benchmarks.services.campaigns import (
 )
 from backend.benchmarks.services.hosts import host_create, host_remove, host_update
 from backend.benchmarks.services.schedules import schedule_create, schedule_delete, schedule_update
-from backend.common.applying import Faults
-from backend.domain.campaign_document import CampaignDocument, CampaignEntry
-from backend.domain.errors import InvalidValue
-from backend.domain.host_document import HostDocument, HostEntry
-from backend.domain.schedules import ScheduleEntry
-from backend.domain.setup_document import SetupFile, SubscriptionEntry, with_lines
+from backend.core.applying import Faults
+from backend.foundation.errors import InvalidValue
 from backend.notifications.models import Subscription
 from backend.notifications.services.subscriptions import (
     subscription_create,

@@ -18,17 +18,11 @@ from django.db import transaction
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
+from backend.benchmarks.calc.sparecores_scores import Series, series
 from backend.benchmarks.services.sparecores_file import Row, Score, SpareCoresFile
 from backend.benchmarks.services.sparecores_scores import ScoreStaging, ServerOffer
 from backend.benchmarks.services.summaries import summaries_refresh
-from backend.catalog.models import Offer
-from backend.catalog.services.current_prices import prices_refresh
-from backend.catalog.services.third_party_prices import Collection, Recorded, collection_record
-from backend.domain.attributions import SPARE_CORES
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import NoPrice, ParsedType
-from backend.domain.parsing.prices.answers import shown
-from backend.domain.parsing.sparecores import (
+from backend.catalog.calc.sparecores import (
     SITE,
     ListedPrice,
     ListedServer,
@@ -41,7 +35,13 @@ from backend.domain.parsing.sparecores import (
     settle_quotes,
     text,
 )
-from backend.domain.parsing.sparecores_scores import Series, series
+from backend.catalog.models import Offer
+from backend.catalog.services.current_prices import prices_refresh
+from backend.catalog.services.third_party_prices import Collection, Recorded, collection_record
+from backend.foundation.attributions import SPARE_CORES
+from backend.foundation.errors import InvalidValue
+from backend.money.price_lists import NoPrice, ParsedType
+from backend.money.price_lists.answers import shown
 
 # What they publish in their repositories has this one; a file from elsewhere may have another.
 LICENCE = "CC BY-SA 4.0"

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 
 NEEDED = {
     "vendor": ("vendor_id", "name"),

@@ -8,9 +8,9 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
+from backend.benchmarks.calc.sparecores_scores import Series
 from backend.catalog.services.data_version import data_version_bump
-from backend.domain.attributions import SPARE_CORES
-from backend.domain.parsing.sparecores_scores import Series
+from backend.foundation.attributions import SPARE_CORES
 
 TABLES = """
 CREATE TEMP TABLE sparecores_place (

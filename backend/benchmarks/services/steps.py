@@ -7,8 +7,8 @@ from django.db.models.functions import Now
 
 from backend.benchmarks.models import Run, RunState, Step, Tick
 from backend.benchmarks.services.leases import Claim, lease_end
-from backend.common import clock
-from backend.common.queue import Task, enqueue
+from backend.core import clock
+from backend.core.queue import Task, enqueue
 
 # More rows than that memory holds, so PostgreSQL writes them to its disk.
 WRITTEN_ROWS, WORK_MEMORY = 20_000, "64kB"

@@ -19,10 +19,10 @@ from backend.benchmarks.models import Sample, StoredSummary
 from backend.benchmarks.selectors.scores import Score, compute_scores, site_url
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.services.current_prices import MANY, SUMMARIES, marks_taken
-from backend.common.reading import CHUNK, copy_rows, json_text, key_bytes
-from backend.common.statistics import tables_analyze
-from backend.domain.metrics import METRICS
-from backend.domain.stats import IntervalBasis, Summary
+from backend.core.reading import CHUNK, copy_rows, json_text, key_bytes
+from backend.core.statistics import tables_analyze
+from backend.measure.metrics import METRICS
+from backend.measure.stats import IntervalBasis, Summary
 
 # To be counted up with what a summary says of the same samples; older ones are made anew.
 FORMULAS = 8

@@ -7,7 +7,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from backend.benchmarks.models import TERMINAL_STATES, Campaign, Run, RunState, Step
-from backend.common import clock
+from backend.core import clock
 
 S = RunState
 

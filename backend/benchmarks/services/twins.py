@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from backend.benchmarks.models import StoredSummary
 from backend.benchmarks.services.summaries import STORED, summaries_refresh
 from backend.catalog.models import Offer, OfferKind
-from backend.common.statistics import tables_analyze
+from backend.core.statistics import tables_analyze
 
 # What figures and their intervals depend on beside the tables.
 TYPE = ("provider_id", "name", "kind", "vcpu_kind")

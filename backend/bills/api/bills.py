@@ -17,19 +17,19 @@ from rest_framework.reverse import reverse
 from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.services.current_data import current_stamp
+from backend.bills.calc.formats import FORMATS
 from backend.bills.models import Bill, BillUpload, UploadState
 from backend.bills.selectors.bills import bill_by_slug, bills_visible
 from backend.bills.selectors.compared import ASSUMED, READERS, comparison_document
 from backend.bills.services.bills import bill_delete
 from backend.bills.services.uploads import MOST_BYTES, PART_BYTES, upload_keep
-from backend.common.rest.documents import Problem
-from backend.common.rest.jobs import Job, job_data
-from backend.common.rest.parameters import read
-from backend.common.rest.permissions import WRITE
-from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import ListAnswer, ListView, View
-from backend.domain.bills.formats import FORMATS
-from backend.domain.errors import InvalidValue, Reason
+from backend.core.rest.documents import Problem
+from backend.core.rest.jobs import Job, job_data
+from backend.core.rest.parameters import read
+from backend.core.rest.permissions import WRITE
+from backend.core.rest.table import Column, ColumnType
+from backend.core.rest.views import ListAnswer, ListView, View
+from backend.foundation.errors import InvalidValue, Reason
 
 COLUMNS = (
     Column("slug", ColumnType.TEXT, "Name in addresses, which never changes"),

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
+from backend.bills.calc.replacing import MOST_HEADROOM
 from backend.bills.models import Bill
 from backend.bills.selectors.elsewhere import default_assumptions, elsewhere
 from backend.bills.selectors.works import ANYWHERE
 from backend.catalog.selectors.data_version import DataStamp
-from backend.common.rest.parameters import Reader, boolean, number, text, whole
-from backend.domain.bills.replacing import MOST_HEADROOM
-from backend.domain.region_groups import REGION_GROUPS
+from backend.core.rest.parameters import Reader, boolean, number, text, whole
+from backend.rankings.calc.region_groups import REGION_GROUPS
 
 ASSUMED: Mapping[str, str] = {
     "metric": "Whose scores are compared; the one that most offers have otherwise",

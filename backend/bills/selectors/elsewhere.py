@@ -5,6 +5,11 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
+from backend.bills.calc.beside import NO_SUPPLY, NOTHING_BESIDE, Beside
+from backend.bills.calc.classes import ChargeKind
+from backend.bills.calc.elsewhere import Alternative, alternatives, today_cost
+from backend.bills.calc.replacing import Assumptions, Destination, Replacement, Work
+from backend.bills.calc.volumes import BillVolume
 from backend.bills.models import Bill
 from backend.bills.selectors.metric import bill_metric
 from backend.bills.selectors.supplies import Supplies
@@ -12,15 +17,10 @@ from backend.bills.selectors.works import BilledMachines, Uncompared, bill_month
 from backend.catalog.models import Offer, VcpuKind
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.rates import rate_table
-from backend.common.rest.parameters import InvalidParameters
-from backend.domain.bills.beside import NO_SUPPLY, NOTHING_BESIDE, Beside
-from backend.domain.bills.classes import ChargeKind
-from backend.domain.bills.elsewhere import Alternative, alternatives, today_cost
-from backend.domain.bills.replacing import Assumptions, Destination, Replacement, Work
-from backend.domain.bills.volumes import BillVolume
-from backend.domain.credits import STANDARD, UNLIMITED
-from backend.domain.errors import UnknownRate
-from backend.domain.metrics import METRICS
+from backend.core.rest.parameters import InvalidParameters
+from backend.foundation.errors import UnknownRate
+from backend.measure.credits import STANDARD, UNLIMITED
+from backend.measure.metrics import METRICS
 from backend.providers.registry import provider
 from backend.rankings.selectors.basis_table import SCORES
 from backend.rankings.selectors.query import BURST, RankingQuery

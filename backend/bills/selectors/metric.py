@@ -9,7 +9,7 @@ from backend.benchmarks.models import StoredSummary
 from backend.bills.models import Bill
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.offers import offers_visible
-from backend.domain.metrics import CPU_METRICS, METRICS
+from backend.measure.metrics import CPU_METRICS, METRICS
 from backend.rankings.selectors.default_metric import default_metric
 from backend.rankings.selectors.parameters import RANKING_METRICS
 

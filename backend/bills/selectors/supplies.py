@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from decimal import Decimal
 from uuid import UUID
 
+from backend.bills.calc.beside import FloatTiers, Supply
 from backend.catalog.models import Offer, OfferKind, PriceObservation
 from backend.catalog.selectors.extras import tariffs, tariffs_of
 from backend.catalog.selectors.rates import rate_table
-from backend.domain.bills.beside import FloatTiers, Supply
-from backend.domain.errors import UnknownRate
-from backend.domain.pricing.extras import DISK, EGRESS, Included, Tariff, inclusions_of
-from backend.domain.units import BYTES_PER_GB
+from backend.foundation.errors import UnknownRate
+from backend.foundation.units import BYTES_PER_GB
+from backend.money.pricing.extras import DISK, EGRESS, Included, Tariff, inclusions_of
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.rows import RankingRow
 

@@ -8,11 +8,11 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
+from backend.bills.calc.classes import PurchaseKind
+from backend.bills.calc.region_names import group_by_name
+from backend.bills.calc.replacing import Assumptions, Figure, Work
 from backend.catalog.models import VcpuKind
-from backend.domain.bills.classes import PurchaseKind
-from backend.domain.bills.region_names import group_by_name
-from backend.domain.bills.replacing import Assumptions, Figure, Work
-from backend.domain.units import HOURS_PER_MONTH
+from backend.foundation.units import HOURS_PER_MONTH
 from backend.rankings.selectors.rows import RankingRow
 
 NOT_NAME = re.compile(r"[^a-z0-9]")

@@ -6,8 +6,8 @@ from decimal import Decimal, InvalidOperation
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.table_headers import SIGNS
+from backend.catalog.calc.tables.table_headers import SIGNS
+from backend.foundation.errors import InvalidValue
 
 MONEY = pa.decimal128(37, 15)  # one digit is left for sums
 MONEY_DIGITS = 15

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from backend.domain.bills.formats import FORMATS, BillFormat, recognise_format
-from backend.domain.errors import InvalidValue
+from backend.bills.calc.formats import FORMATS, BillFormat, recognise_format
+from backend.foundation.errors import InvalidValue
 
 # A line that does not end would fill the memory; those of bills have some kilobytes.
 MOST_LINE_BYTES = 64 * 1024 * 1024

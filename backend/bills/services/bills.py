@@ -4,9 +4,9 @@ from django.db import IntegrityError, transaction
 
 from backend.accounts.services.audit import audit_record
 from backend.bills.models import Bill
-from backend.common.slugs import free_slug, slug_base
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.texts import why_not_kept
+from backend.core.slugs import free_slug, slug_base
+from backend.foundation.errors import InvalidValue
+from backend.foundation.reading.texts import why_not_kept
 
 MOST_NAME = 100
 RESERVED = frozenset({"state"})

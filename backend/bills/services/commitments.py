@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from backend.bills.calc.estate import ZERO
 from backend.bills.services.amounts import MONEY, money
-from backend.domain.bills.estate import ZERO
 
 # Of Azure, whose lines are their unused part.
 UNUSED_CHARGES = ("UnusedReservation", "UnusedSavingsPlan")

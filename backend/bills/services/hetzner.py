@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from backend.bills.calc.moments import moment
+from backend.bills.calc.periods import month_hours
 from backend.bills.services.batch import Batch
-from backend.domain.bills.moments import moment
-from backend.domain.bills.periods import month_hours
 
 CURRENCIES = {"€": "EUR", "$": "USD"}
 UNITS = (

@@ -17,19 +17,19 @@ from django.db import transaction
 from django.db.models import F
 
 from backend.accounts.models import Workspace
-from backend.bills.models import Bill, BillUpload, BillUploadPart, UploadState
-from backend.bills.services.bills import bill_name, bill_store
-from backend.bills.services.list_prices import check_prices
-from backend.bills.services.reading import Reading, bill_read
-from backend.domain.bills.estate import estate, hour_of
-from backend.domain.bills.estate_document import estate_document
-from backend.domain.bills.joined import (
+from backend.bills.calc.estate import estate, hour_of
+from backend.bills.calc.estate_document import estate_document
+from backend.bills.calc.joined import (
     join_unreadable,
     join_usage,
     refuse_repeated_months,
 )
-from backend.domain.bills.unit_prices import PriceIs, UnclearPrice
-from backend.domain.errors import InvalidValue
+from backend.bills.calc.unit_prices import PriceIs, UnclearPrice
+from backend.bills.models import Bill, BillUpload, BillUploadPart, UploadState
+from backend.bills.services.bills import bill_name, bill_store
+from backend.bills.services.list_prices import check_prices
+from backend.bills.services.reading import Reading, bill_read
+from backend.foundation.errors import InvalidValue
 
 PROGRESS_S = 1.0
 # A worker that dies while it reads leaves the upload to the next one, so often.

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from backend.bills.calc.formats import FORMATS, GCP, BillFormat, comparable_name, recognise_format
 from backend.bills.services.batch import (
     MOST_LINE_BYTES,
     BadLine,
@@ -16,9 +17,8 @@ from backend.bills.services.batch import (
     format_of,
     refuse_endless,
 )
-from backend.domain.bills.formats import FORMATS, GCP, BillFormat, comparable_name, recognise_format
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices.json_stream import Scanner
+from backend.foundation.errors import InvalidValue
+from backend.money.price_lists.json_stream import Scanner
 
 ROWS = 50_000
 HEAD_BYTES = 64 * 1024

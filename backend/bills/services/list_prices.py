@@ -4,11 +4,11 @@ from decimal import Decimal
 
 from backend.accounts.models import Workspace
 from backend.benchmarks.services.current_data import current_stamp
+from backend.bills.calc.estate import Estate
+from backend.bills.calc.unit_prices import refuse_unclear
 from backend.bills.services.reading import Reading
-from backend.common.rest.parameters import InvalidParameters
-from backend.domain.bills.estate import Estate
-from backend.domain.bills.unit_prices import refuse_unclear
-from backend.domain.units import HOURS_PER_MONTH
+from backend.core.rest.parameters import InvalidParameters
+from backend.foundation.units import HOURS_PER_MONTH
 from backend.rankings.selectors.ranking import query_from, ranking
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from backend.domain.bills.formats import AMOUNTS
+from backend.bills.calc.formats import AMOUNTS
 
 
 def plain_numbers(columns: Mapping[str, pa.Array], separator: str) -> dict[str, pa.Array]:

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from backend.bills.calc.classes import hours_of_unit
+from backend.bills.calc.periods import DAY, LONGEST_H
 from backend.bills.services.amounts import money
-from backend.domain.bills.classes import hours_of_unit
-from backend.domain.bills.periods import DAY, LONGEST_H
 
 # Hours cost at most this share of their quantity × the price of a block, times the size of the block;
 # blocks cost more, unless a discount leaves less than a tenth.

@@ -21,15 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from backend.bills.services.amounts import MONEY, credit_amounts, currency_codes, money
-from backend.bills.services.batch import Batch
-from backend.bills.services.commitments import spread_over_use
-from backend.bills.services.hetzner import normalize
-from backend.bills.services.quantities import is_in_hours
-from backend.bills.services.tables import batches
-from backend.bills.services.unit_prices import priced, sum_lines
-from backend.domain.bills.classes import DETAILS, BillCharge, ChargeKind, charge_of
-from backend.domain.bills.estate import (
+from backend.bills.calc.classes import DETAILS, BillCharge, ChargeKind, charge_of
+from backend.bills.calc.estate import (
     ZERO,
     Group,
     MachineKey,
@@ -40,10 +33,10 @@ from backend.domain.bills.estate import (
     machine_key,
     moment_of,
 )
-from backend.domain.bills.formats import HETZNER, PLAIN, BillFormat
-from backend.domain.bills.moments import moment, shows_day_first
-from backend.domain.bills.notes import BillNote
-from backend.domain.bills.periods import (
+from backend.bills.calc.formats import HETZNER, PLAIN, BillFormat
+from backend.bills.calc.moments import moment, shows_day_first
+from backend.bills.calc.notes import BillNote
+from backend.bills.calc.periods import (
     DAY,
     LONGEST_H,
     MONTH,
@@ -53,9 +46,16 @@ from backend.domain.bills.periods import (
     step_of,
     step_that_holds,
 )
-from backend.domain.bills.unit_prices import PriceIs
-from backend.domain.errors import InvalidValue
-from backend.domain.units import HOURS_PER_MONTH
+from backend.bills.calc.unit_prices import PriceIs
+from backend.bills.services.amounts import MONEY, credit_amounts, currency_codes, money
+from backend.bills.services.batch import Batch
+from backend.bills.services.commitments import spread_over_use
+from backend.bills.services.hetzner import normalize
+from backend.bills.services.quantities import is_in_hours
+from backend.bills.services.tables import batches
+from backend.bills.services.unit_prices import priced, sum_lines
+from backend.foundation.errors import InvalidValue
+from backend.foundation.units import HOURS_PER_MONTH
 
 # Columns whose words say what a line charges for.
 WORDS = (

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 from pyarrow import parquet
 
+from backend.bills.calc.formats import HETZNER, BillFormat
 from backend.bills.services.batch import (
     BadLine,
     Batch,
@@ -28,10 +29,9 @@ from backend.bills.services.batch import (
 )
 from backend.bills.services.json_rows import json_batches
 from backend.bills.services.numbers import plain_numbers
-from backend.common.address_space import address_space
-from backend.domain.bills.formats import HETZNER, BillFormat
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.encodings import HEAD_BYTES, encoding_of
+from backend.core.address_space import address_space
+from backend.foundation.errors import InvalidValue
+from backend.foundation.reading.encodings import HEAD_BYTES, encoding_of
 
 # Unpacked: a year of the largest sample's lines takes 2 GB.
 MOST_BYTES = 8 * 1024**3

@@ -5,9 +5,9 @@ from decimal import Decimal, InvalidOperation
 
 import pyarrow as pa
 
+from backend.bills.calc.unit_prices import PriceIs
 from backend.bills.services.amounts import MONEY, SMALLEST
-from backend.domain.bills.unit_prices import PriceIs
-from backend.domain.parsing.table_headers import is_total
+from backend.catalog.calc.tables.table_headers import is_total
 
 
 def priced(columns: Mapping[str, pa.Array], price_is: PriceIs) -> tuple[dict[str, pa.Array], bool]:

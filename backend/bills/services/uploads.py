@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from django.db import transaction
 
 from backend.accounts.models import Workspace
+from backend.bills.calc.formats import FORMATS
+from backend.bills.calc.unit_prices import PriceIs
 from backend.bills.models import BillUpload, BillUploadPart, UploadState
 from backend.bills.services.bills import bill_name
-from backend.common.queue import Task, enqueue
-from backend.domain.bills.formats import FORMATS
-from backend.domain.bills.unit_prices import PriceIs
-from backend.domain.errors import InvalidValue
+from backend.core.queue import Task, enqueue
+from backend.foundation.errors import InvalidValue
 
 MOST_BYTES = 2 * 1024**3
 PART_BYTES = 4 * 1024 * 1024

@@ -19,12 +19,12 @@ from backend.catalog.selectors.consequences import discount_consequences
 from backend.catalog.selectors.discounts import discounts_visible
 from backend.catalog.selectors.read_prices import as_quoted
 from backend.catalog.services.discounts import discount_change, discount_create, discount_delete
-from backend.common.rest.deleting import delete_response, deleting
-from backend.common.rest.documents import AmountField, Strict, TextField
-from backend.common.rest.permissions import WRITE
-from backend.common.rest.table import Column, ColumnType, json_cell
-from backend.common.rest.views import ListAnswer, View, created_response
-from backend.domain.pricing.discounts import DiscountService
+from backend.core.rest.deleting import delete_response, deleting
+from backend.core.rest.documents import AmountField, Strict, TextField
+from backend.core.rest.permissions import WRITE
+from backend.core.rest.table import Column, ColumnType, json_cell
+from backend.core.rest.views import ListAnswer, View, created_response
+from backend.money.pricing.discounts import DiscountService
 
 # Names over the wire; `from` is a word of Python.
 COLUMN_OF = {"from": "valid_from", "until": "valid_until"}

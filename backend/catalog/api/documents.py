@@ -7,11 +7,11 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from backend.catalog.services.prices import MOST_REASON
-from backend.common.rest.documents import AmountField, FlagField, Strict, TextField
-from backend.domain.documents.values import NUMBER
-from backend.domain.pricing.effective import TERM_HOURS
-from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
-from backend.domain.pricing.quoted import ALL_MACHINES, APPLIES_TO, MOST_DECIMALS
+from backend.core.rest.documents import AmountField, FlagField, Strict, TextField
+from backend.foundation.documents.values import NUMBER
+from backend.money.pricing.effective import TERM_HOURS
+from backend.money.pricing.purchase import PriceUnit, PurchaseModel
+from backend.money.pricing.quoted import ALL_MACHINES, APPLIES_TO, MOST_DECIMALS
 
 Fields = dict[str, "serializers.Field[Any, Any, Any, Any]"]
 # Without the format "decimal": openapi-generator imports nothing for it within a choice of types.

@@ -8,10 +8,10 @@ from rest_framework.request import Request
 from backend.catalog.api.lists import DataListView
 from backend.catalog.models import ExtraKind, ExtraPrice
 from backend.catalog.selectors.extras import newest_extras
-from backend.common.rest.parameters import day, one_of, text
-from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import ListAnswer
-from backend.domain.pricing.extras import tiers_of
+from backend.core.rest.parameters import day, one_of, text
+from backend.core.rest.table import Column, ColumnType
+from backend.core.rest.views import ListAnswer
+from backend.money.pricing.extras import tiers_of
 
 UNITS = {ExtraKind.DISK: "GB-month", ExtraKind.IPV4: "address-hour", ExtraKind.EGRESS: "GB"}
 

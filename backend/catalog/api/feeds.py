@@ -19,13 +19,13 @@ from backend.catalog.selectors.waiting_prices import waiting_lists
 from backend.catalog.services.feeds import MAX_EVERY_S, MIN_EVERY_S, feed_enable, feed_update
 from backend.catalog.services.price_list_review import price_list_review
 from backend.catalog.services.prices import MOST_REASON
-from backend.common.rest.documents import FlagField, Problem, Strict, TextField
-from backend.common.rest.parameters import boolean, text
-from backend.common.rest.permissions import ADMIN
-from backend.common.rest.problem import Conflict
-from backend.common.rest.table import Column, ColumnType, json_cell
-from backend.common.rest.views import ListAnswer, View, created_response
-from backend.domain.errors import InvalidValue
+from backend.core.rest.documents import FlagField, Problem, Strict, TextField
+from backend.core.rest.parameters import boolean, text
+from backend.core.rest.permissions import ADMIN
+from backend.core.rest.problem import Conflict
+from backend.core.rest.table import Column, ColumnType, json_cell
+from backend.core.rest.views import ListAnswer, View, created_response
+from backend.foundation.errors import InvalidValue
 
 # Of the last answer, as PriceFeed.summary tells them.
 COUNTS = ("priced", "published", "unchanged", "quarantined", "missing", "unpriced")

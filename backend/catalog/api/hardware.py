@@ -16,21 +16,21 @@ from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of
 from backend.catalog.api.documents import HardwareDetail
 from backend.catalog.api.lists import DataListView
+from backend.catalog.calc.hardware import CostBreakdown, years_document
+from backend.catalog.calc.hardware_assumptions import ASSUMPTIONS, HardwareAssumption
+from backend.catalog.calc.hardware_document import OfferedHardwareDocument, hardware_from
 from backend.catalog.models import HardwareModel
 from backend.catalog.selectors.consequences import hardware_consequences
 from backend.catalog.selectors.hardware import hardware_visible
 from backend.catalog.services.hardware import hardware_create, hardware_delete
-from backend.common.rest.deleting import delete_response, deleting
-from backend.common.rest.parameters import boolean, text
-from backend.common.rest.parsers import ExactJSONParser
-from backend.common.rest.permissions import WRITE
-from backend.common.rest.problem import Conflict
-from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import ListAnswer, View, created_response
-from backend.domain.errors import InvalidValue
-from backend.domain.hardware import CostBreakdown, years_document
-from backend.domain.hardware_assumptions import ASSUMPTIONS, HardwareAssumption
-from backend.domain.hardware_document import OfferedHardwareDocument, hardware_from
+from backend.core.rest.deleting import delete_response, deleting
+from backend.core.rest.parameters import boolean, text
+from backend.core.rest.parsers import ExactJSONParser
+from backend.core.rest.permissions import WRITE
+from backend.core.rest.problem import Conflict
+from backend.core.rest.table import Column, ColumnType
+from backend.core.rest.views import ListAnswer, View, created_response
+from backend.foundation.errors import InvalidValue
 
 PARTS = tuple(part.name for part in fields(CostBreakdown))
 

@@ -11,10 +11,10 @@ from backend.accounts.services.acting import workspace_slug
 from backend.catalog.models import ExchangeRate, Provider, Region
 from backend.catalog.selectors.data_version import DataStamp, data_stamp
 from backend.catalog.selectors.read_prices import as_quoted
-from backend.common import clock
-from backend.common.rest.parameters import Reader, day, text
-from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import ListAnswer, ListView
+from backend.core import clock
+from backend.core.rest.parameters import Reader, day, text
+from backend.core.rest.table import Column, ColumnType
+from backend.core.rest.views import ListAnswer, ListView
 from backend.providers.registry import provider
 
 

@@ -29,9 +29,9 @@ from backend.catalog.selectors.price_history import (
     terms_before,
 )
 from backend.catalog.selectors.price_list import PriceFilter
-from backend.common.rest.parameters import InvalidParameters, Reader, day, one_of, text
-from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import ListAnswer
+from backend.core.rest.parameters import InvalidParameters, Reader, day, one_of, text
+from backend.core.rest.table import Column, ColumnType
+from backend.core.rest.views import ListAnswer
 
 
 class PriceHistoryView(PriceListView):

@@ -19,12 +19,12 @@ from backend.catalog.selectors.price_refresh import (
     refresh_progress,
 )
 from backend.catalog.services.price_refresh import RefreshBusy, price_refresh
-from backend.common.rest.documents import NoDocument, Problem
-from backend.common.rest.permissions import READ, WRITE
-from backend.common.rest.problem import Conflict
-from backend.common.rest.public_address import public_address
-from backend.common.rest.views import View
-from backend.domain.price_refresh import ListState, ProviderProgress
+from backend.core.rest.documents import NoDocument, Problem
+from backend.core.rest.permissions import READ, WRITE
+from backend.core.rest.problem import Conflict
+from backend.core.rest.public_address import public_address
+from backend.core.rest.views import View
+from backend.providers.price_refresh import ListState, ProviderProgress
 
 
 class RefreshedProviderDetail(serializers.Serializer[Any]):

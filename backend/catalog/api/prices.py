@@ -32,9 +32,9 @@ from backend.catalog.selectors.price_list import (
 from backend.catalog.selectors.read_prices import as_quoted
 from backend.catalog.services.price_import import price_review
 from backend.catalog.services.prices import PriceInput, price_enter, price_remove
-from backend.common.rest.deleting import delete_response, deleting
-from backend.common.rest.documents import Problem
-from backend.common.rest.parameters import (
+from backend.core.rest.deleting import delete_response, deleting
+from backend.core.rest.documents import Problem
+from backend.core.rest.parameters import (
     Reader,
     day,
     one_of,
@@ -43,13 +43,13 @@ from backend.common.rest.parameters import (
     text,
     whole,
 )
-from backend.common.rest.permissions import ADMIN, WRITE
-from backend.common.rest.problem import Conflict
-from backend.common.rest.table import Column, ColumnType, json_cell
-from backend.common.rest.views import ListAnswer, View, created_response
-from backend.domain.errors import InvalidValue
-from backend.domain.pricing.purchase import PurchaseModel
-from backend.domain.pricing.quoted import (
+from backend.core.rest.permissions import ADMIN, WRITE
+from backend.core.rest.problem import Conflict
+from backend.core.rest.table import Column, ColumnType, json_cell
+from backend.core.rest.views import ListAnswer, View, created_response
+from backend.foundation.errors import InvalidValue
+from backend.money.pricing.purchase import PurchaseModel
+from backend.money.pricing.quoted import (
     MOST_SETUP_MONTHS,
     SETUP_MONTHS,
     gross,

@@ -11,10 +11,10 @@ from backend.catalog.models import PriceObservation
 from backend.catalog.selectors.price_list import price_state
 from backend.catalog.selectors.quotes import QUOTE, quotes_listed
 from backend.catalog.selectors.read_prices import as_quoted
-from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import ListAnswer
-from backend.domain.pricing.quoted import GROSS
-from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB, EXACT
+from backend.core.rest.table import Column, ColumnType
+from backend.core.rest.views import ListAnswer
+from backend.foundation.units import BYTES_PER_GB, BYTES_PER_GIB, EXACT
+from backend.money.pricing.quoted import GROSS
 
 BITS_PER_GBIT = 10**9
 BYTES_PER_TB = 1000 * BYTES_PER_GB

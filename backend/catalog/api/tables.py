@@ -17,16 +17,16 @@ from rest_framework.response import Response
 
 from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of
+from backend.catalog.calc.tables.tables import Options
 from backend.catalog.models import TableMapping
 from backend.catalog.selectors.tables import mappings_of, table_template
 from backend.catalog.services.tables import TABLES, mapping_forget, table_import
-from backend.common.rest.documents import FlagField, Problem, Strict, TextField
-from backend.common.rest.parsers import ExactJSONParser
-from backend.common.rest.permissions import WRITE
-from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import ListAnswer, ListView, View
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.tables import Options
+from backend.core.rest.documents import FlagField, Problem, Strict, TextField
+from backend.core.rest.parsers import ExactJSONParser
+from backend.core.rest.permissions import WRITE
+from backend.core.rest.table import Column, ColumnType
+from backend.core.rest.views import ListAnswer, ListView, View
+from backend.foundation.errors import InvalidValue
 
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 FLAGS = frozenset({"replace", "dry_run", "anew"})

@@ -10,10 +10,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.accounts.management.workspaces import workspace_argument, workspace_option
 from backend.accounts.services.workspaces import NotOwned
+from backend.catalog.calc.tables.tables import MAX_BYTES, Options
 from backend.catalog.selectors.tables import FORMATS, table_template
 from backend.catalog.services.table_rows import TableReport
 from backend.catalog.services.tables import table_import
-from backend.domain.parsing.tables import MAX_BYTES, Options
 
 STDIN = "-"
 DEFAULTS = {

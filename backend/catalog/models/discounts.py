@@ -4,8 +4,8 @@ from django.db import models
 
 from backend.accounts.models import Workspace
 from backend.catalog.models.offers import Provider
-from backend.common.models import Identified, Remembering
-from backend.domain.pricing.discounts import DiscountService
+from backend.core.models import Identified, Remembering
+from backend.money.pricing.discounts import DiscountService
 
 
 class ContractDiscount(Remembering, Identified):

@@ -5,7 +5,7 @@ from django.db import models
 from backend.accounts.models import Workspace
 from backend.catalog.models.offers import Offer
 from backend.catalog.models.prices import PriceObservation
-from backend.common.models import Identified
+from backend.core.models import Identified
 
 
 class HardwareModel(Identified):
@@ -15,9 +15,9 @@ class HardwareModel(Identified):
     name = models.CharField(max_length=100)
     version = models.PositiveIntegerField(default=1)
     document = models.JSONField()
-    """As stated (domain.hardware.Hardware); amounts are decimal strings."""
+    """As stated (catalog.calc.hardware.Hardware); amounts are decimal strings."""
     cost = models.JSONField()
-    """As calculated (domain.hardware.HardwareCost), with 34 digits."""
+    """As calculated (catalog.calc.hardware.HardwareCost), with 34 digits."""
     offer = models.ForeignKey(Offer, on_delete=models.PROTECT, related_name="hardware")
     price = models.OneToOneField(
         PriceObservation, on_delete=models.PROTECT, related_name="hardware"

@@ -3,8 +3,8 @@
 from django.db import models
 
 from backend.accounts.models import Workspace
-from backend.common.models import Identified, Remembering
-from backend.domain.credits import STANDARD, UNLIMITED
+from backend.core.models import Identified, Remembering
+from backend.measure.credits import STANDARD, UNLIMITED
 
 
 class Provider(Remembering):

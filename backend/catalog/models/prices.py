@@ -6,9 +6,9 @@ from django.db import models
 
 from backend.accounts.models import Workspace
 from backend.catalog.models.offers import Offer, Provider, Region
-from backend.common.models import Identified, Remembering
-from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
-from backend.domain.pricing.quoted import ALL_MACHINES
+from backend.core.models import Identified, Remembering
+from backend.money.pricing.purchase import PriceUnit, PurchaseModel
+from backend.money.pricing.quoted import ALL_MACHINES
 
 # What a price of an offer is of: two observations that agree in these supersede each other.
 PRICE_IDENTITY = (
@@ -56,7 +56,7 @@ class QuotedPrice(models.Model):
     monthly_cap = models.DecimalField(max_digits=28, decimal_places=18, null=True, blank=True)
     """The most that a calendar month costs."""
     sustained_use = models.CharField(max_length=10, blank=True)
-    """Table of discounts for long use in domain.pricing.billing: n1 or n2."""
+    """Table of discounts for long use in money.pricing.billing: n1 or n2."""
     valid_until = models.DateField(null=True, blank=True)
     """Last day of a quote, or of a price whose list states it."""
     minimum_months = models.PositiveSmallIntegerField(null=True, blank=True)
@@ -161,7 +161,7 @@ class PriceFeed(Remembering, Identified):
     """When it was last read, or could not be."""
     last_error = models.TextField(blank=True)
     trouble = models.CharField(max_length=12, blank=True)
-    """Kind of the last error (domain.price_refresh.Trouble)."""
+    """Kind of the last error (providers.price_refresh.Trouble)."""
     failures = models.PositiveIntegerField(default=0)
     """Fetches that failed in a row."""
     summary = models.JSONField(default=dict)
@@ -208,7 +208,7 @@ class UnpricedType(models.Model):
     region = models.CharField(max_length=50, blank=True)
     name = models.CharField(max_length=150)
     reason = models.CharField(max_length=30)
-    """domain.parsing.prices.Reason."""
+    """money.price_lists.Reason."""
     detail = models.CharField(max_length=300, blank=True)
 
     class Meta:

@@ -3,7 +3,7 @@
 from django.db import models
 
 from backend.accounts.models import Workspace
-from backend.common.models import Identified
+from backend.core.models import Identified
 
 
 class TableMapping(Identified):

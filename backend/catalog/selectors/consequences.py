@@ -2,7 +2,7 @@
 stays."""
 
 from backend.catalog.models import ContractDiscount, HardwareModel, PriceObservation
-from backend.domain.texts import text as _
+from backend.foundation.texts import text as _
 
 
 def price_consequences(observation: PriceObservation) -> list[str]:

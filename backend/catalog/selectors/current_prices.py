@@ -24,7 +24,7 @@ from backend.catalog.selectors.price_choice import (
     choose_prices,
 )
 from backend.catalog.selectors.read_prices import ReadPrices
-from backend.common import clock
+from backend.core import clock
 
 
 def prices_visible(workspace_slug: str = DEFAULT_WORKSPACE) -> QuerySet[PriceObservation]:

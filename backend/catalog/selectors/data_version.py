@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from django.db import connection
 
-from backend.common import clock
+from backend.core import clock
 
 
 @dataclass(frozen=True)

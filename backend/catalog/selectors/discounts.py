@@ -8,10 +8,10 @@ from django.db.models import QuerySet
 from backend.accounts.models import Workspace
 from backend.accounts.services.acting import workspace_of
 from backend.catalog.models import ContractDiscount, PriceObservation
-from backend.common import clock
-from backend.common.rest.parameters import InvalidParameters
-from backend.common.rest.permissions import WRITE
-from backend.domain.pricing.discounts import (
+from backend.core import clock
+from backend.core.rest.parameters import InvalidParameters
+from backend.core.rest.permissions import WRITE
+from backend.money.pricing.discounts import (
     Discount,
     DiscountService,
     discount_of,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from django.db.models import QuerySet
 
 from backend.catalog.models import ExtraKind, ExtraPrice
-from backend.domain.pricing.extras import (
+from backend.money.pricing.extras import (
     DISK,
     EGRESS,
     IP,

@@ -10,7 +10,7 @@ from django.db.models import F, Q, QuerySet
 from backend.accounts.models import CloudAccount
 from backend.accounts.services.workspaces import default_workspace
 from backend.catalog.models import PriceFeed, PriceObservation, PricePayload, UnpricedType
-from backend.common import clock
+from backend.core import clock
 
 STALE_AFTER = dt.timedelta(hours=48)
 # Lists that a refresh asked for and that were not tried since.

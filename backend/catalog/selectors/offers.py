@@ -6,7 +6,7 @@ from django.db.models import Q, QuerySet
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.models import Offer, Provider
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 
 MOST_WORDS = 6
 SEARCHED = ("slug", "name", "provider__name", "region__name")

@@ -3,7 +3,7 @@
 from backend.catalog.models import PriceObservation
 from backend.catalog.selectors.current_prices import IDENTITY, NEWEST_FIRST, has_begun
 from backend.catalog.selectors.read_prices import as_quoted
-from backend.common import clock
+from backend.core import clock
 
 
 def price_before(price: PriceObservation) -> PriceObservation | None:

@@ -8,9 +8,9 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from backend.domain.pricing.effective import ONCE, TERM_HOURS, Charge, price_over
-from backend.domain.pricing.purchase import PurchaseModel
-from backend.domain.units import HOURS_PER_MONTH
+from backend.foundation.units import HOURS_PER_MONTH
+from backend.money.pricing.effective import ONCE, TERM_HOURS, Charge, price_over
+from backend.money.pricing.purchase import PurchaseModel
 
 ON_DEMAND = "on_demand"
 # Hours of a month, only to compare two prices of one offer.

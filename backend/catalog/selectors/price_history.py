@@ -32,10 +32,10 @@ from backend.catalog.selectors.feeds import feeds, is_stale
 from backend.catalog.selectors.price_choice import SIDE_BY_SIDE
 from backend.catalog.selectors.price_list import WAITS, PriceFilter
 from backend.catalog.selectors.read_prices import as_quoted
-from backend.common import clock
-from backend.domain.errors import InvalidValue
-from backend.domain.pricing.effective import Charge, price_over
-from backend.domain.units import EXACT
+from backend.core import clock
+from backend.foundation.errors import InvalidValue
+from backend.foundation.units import EXACT
+from backend.money.pricing.effective import Charge, price_over
 
 APPEARED, VANISHED, CHANGED = "appeared", "vanished", "changed"
 CHANGES = (APPEARED, VANISHED, CHANGED)

@@ -38,8 +38,8 @@ from backend.catalog.selectors.current_prices import (
 )
 from backend.catalog.selectors.feeds import feeds, is_stale
 from backend.catalog.selectors.offers import offers_visible
-from backend.common import clock
-from backend.domain.pricing.purchase import PurchaseModel
+from backend.core import clock
+from backend.money.pricing.purchase import PurchaseModel
 
 CURRENT, STALE, SUPERSEDED, ANNOUNCED = "current", "stale", "superseded", "announced"
 QUARANTINED, REFUSED, WITHDRAWN, ALL = "quarantined", "refused", "withdrawn", "all"

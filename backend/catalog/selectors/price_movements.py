@@ -16,10 +16,10 @@ from backend.catalog.selectors.price_history import (
 )
 from backend.catalog.selectors.price_list import PriceFilter
 from backend.catalog.selectors.read_prices import as_quoted
-from backend.domain.errors import InvalidValue
-from backend.domain.pricing.purchase import PurchaseModel
-from backend.domain.pricing.quoted import NEW_MACHINES
-from backend.domain.texts import text as _
+from backend.foundation.errors import InvalidValue
+from backend.foundation.texts import text as _
+from backend.money.pricing.purchase import PurchaseModel
+from backend.money.pricing.quoted import NEW_MACHINES
 from backend.providers.registry import provider
 
 MAX_CHANGES = 20_000

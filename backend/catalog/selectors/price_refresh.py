@@ -9,16 +9,16 @@ from django.db.models import Max, Q, Subquery
 
 from backend.catalog.models import Offer, PriceFeed
 from backend.catalog.selectors.feeds import REQUESTED, price_account
-from backend.common import clock
-from backend.domain.price_feeds import FeedKind
-from backend.domain.price_refresh import (
+from backend.core import clock
+from backend.providers.base import ProviderRecord
+from backend.providers.price_feeds import FeedKind
+from backend.providers.price_refresh import (
     ListProgress,
     ListState,
     ProviderProgress,
     RefreshProgress,
     Trouble,
 )
-from backend.providers.base import ProviderRecord
 from backend.providers.registry import PROVIDERS, provider
 
 

@@ -9,9 +9,9 @@ from django.db.models import Q, QuerySet
 
 from backend.catalog.models import PriceFeed, PriceObservation, Provider, Region
 from backend.catalog.selectors.current_prices import IDENTITY, NEWEST_FIRST, has_begun
-from backend.common import clock
-from backend.domain.parsing.prices import Key, ParsedPrice
-from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
+from backend.core import clock
+from backend.money.price_lists import Key, ParsedPrice
+from backend.money.pricing.purchase import PriceUnit, PurchaseModel
 
 # Fields of ParsedPrice that are columns of the same name.
 PRICE_COLUMNS = (

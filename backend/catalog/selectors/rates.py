@@ -5,8 +5,8 @@ import datetime as dt
 from django.db import connection
 
 from backend.catalog.models import ExchangeRate
-from backend.domain.money import EURO, RateTable
-from backend.domain.money import EuroRate as Rate
+from backend.money.money import EURO, RateTable
+from backend.money.money import EuroRate as Rate
 
 
 def rate_table(as_of: dt.date | None = None) -> RateTable:

@@ -11,10 +11,10 @@ from django.db.models import BigIntegerField, Func, QuerySet, TextField
 from django.db.models.functions import Cast, TruncDate
 
 from backend.catalog.selectors.price_choice import PriceChoice, Quote, QuoteKind
-from backend.common import clock
-from backend.common.reading import copy_rows, json_text, key_bytes
-from backend.domain.pricing.effective import Charge
-from backend.domain.pricing.quoted import GROSS, net
+from backend.core import clock
+from backend.core.reading import copy_rows, json_text, key_bytes
+from backend.money.pricing.effective import Charge
+from backend.money.pricing.quoted import GROSS, net
 
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 MICROSECOND = dt.timedelta(microseconds=1)

@@ -10,10 +10,10 @@ import xlsxwriter
 from django.db.models import QuerySet
 
 from backend.accounts.models import Workspace
+from backend.catalog.calc.tables import offers, price_rows, quotes
+from backend.catalog.calc.tables.table_figures import FIRST_YEAR
 from backend.catalog.models import TableMapping
-from backend.domain.money import CURRENCIES
-from backend.domain.parsing import offers, price_rows, quotes
-from backend.domain.parsing.table_figures import FIRST_YEAR
+from backend.money.money import CURRENCIES
 
 FORMATS = ("csv", "xlsx")
 COLUMNS: Mapping[str, tuple[str, ...]] = MappingProxyType(

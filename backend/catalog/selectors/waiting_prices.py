@@ -12,8 +12,8 @@ from backend.catalog.models import Offer, PriceFeed, PriceObservation
 from backend.catalog.selectors.current_prices import IDENTITY, NEWEST_FIRST, has_begun
 from backend.catalog.selectors.price_history import CHANGED, change_ratio, terms_document
 from backend.catalog.selectors.price_list import WAITS
-from backend.common import clock
-from backend.domain.parsing.prices.movement import ListMovement
+from backend.core import clock
+from backend.money.price_lists.movement import ListMovement
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from django.db.models import Min
 from backend.catalog.models import CurrentPrice, PriceObservation, StoredMark, StoredState
 from backend.catalog.selectors.current_prices import IDENTITY
 from backend.catalog.selectors.data_version import DataStamp
-from backend.common import clock
-from backend.common.statistics import tables_analyze
+from backend.core import clock
+from backend.core.statistics import tables_analyze
 
 PRICES, SUMMARIES = "prices", "summaries"
 # To be counted up with what a stored price says; older ones are then made anew.

@@ -5,7 +5,7 @@ from django.db.models import F
 from backend.catalog.models import (
     DataVersion,
 )
-from backend.common import clock
+from backend.core import clock
 
 
 def data_version_bump() -> None:

@@ -12,7 +12,7 @@ from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import demand_owner
 from backend.catalog.models import ContractDiscount, Provider
 from backend.catalog.services.data_version import data_version_bump
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 
 
 @transaction.atomic

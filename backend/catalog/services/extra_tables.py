@@ -7,15 +7,15 @@ from django.db import transaction
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import demand_owner
+from backend.catalog.calc.tables.extras import ExtraRow, extras
+from backend.catalog.calc.tables.tables import Options, Remark
 from backend.catalog.models import ExtraPrice, Provider, Region
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.extras import extra_record
 from backend.catalog.services.table_rows import TableReport, provider_slug
-from backend.common import clock
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.extras import ExtraRow, extras
-from backend.domain.parsing.tables import Options, Remark
-from backend.domain.pricing.extras import tiers_document
+from backend.core import clock
+from backend.foundation.errors import InvalidValue
+from backend.money.pricing.extras import tiers_document
 
 
 @transaction.atomic
@@ -28,7 +28,7 @@ def extras_import(
     is_dry: bool = False,
     today: dt.date | None = None,
 ) -> TableReport:
-    """Store the prices of a CSV table (domain.parsing.extras) for everybody.
+    """Store the prices of a CSV table (catalog.calc.tables.extras) for everybody.
 
     Another price of a stored day is refused, never overwritten. A dry run stores nothing. Raises
     NotOwned for a workspace that only sees them.

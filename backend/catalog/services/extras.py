@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from backend.catalog.models import ExtraKind, ExtraPrice, Provider, Region
-from backend.domain.parsing.prices import ParsedExtra
-from backend.domain.pricing.extras import (
+from backend.money.price_lists import ParsedExtra
+from backend.money.pricing.extras import (
     Tiers,
     cap_hourly,
     tiers_document,

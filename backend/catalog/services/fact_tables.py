@@ -30,9 +30,9 @@ from backend.catalog.services.fact_sources import (
     Row,
     fact_rows,
 )
-from backend.common.slugs import offer_slug
-from backend.domain.pricing.extras import GB_PER_TB
-from backend.domain.units import BYTES_PER_GB
+from backend.core.slugs import offer_slug
+from backend.foundation.units import BYTES_PER_GB
+from backend.money.pricing.extras import GB_PER_TB
 from backend.providers.registry import provider
 
 MARKET, WORLD = "market", "world"
@@ -321,7 +321,7 @@ def _price(slug: str, listing: Row, sustained: Mapping[str, str]) -> Row:
 
 
 def _price_extras(listing: Row) -> Mapping[str, object]:
-    """Extras in the price, in the words of domain.pricing.extras."""
+    """Extras in the price, in the words of money.pricing.extras."""
     traffic_tb, addresses = listing.get("traffic_tb", ""), listing.get("ipv4_included", "")
     return {
         **(

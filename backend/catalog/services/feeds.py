@@ -23,10 +23,10 @@ from backend.accounts.services.workspaces import demand_owner
 from backend.catalog.models import PriceFeed, PricePayload, Provider
 from backend.catalog.selectors.feeds import REQUESTED
 from backend.catalog.services.offers import provider_get
-from backend.common import clock
-from backend.domain.errors import DomainError, InvalidValue
-from backend.domain.price_feeds import FeedKind, backoff_s, next_due
-from backend.domain.price_refresh import Trouble
+from backend.core import clock
+from backend.foundation.errors import DomainError, InvalidValue
+from backend.providers.price_feeds import FeedKind, backoff_s, next_due
+from backend.providers.price_refresh import Trouble
 from backend.providers.registry import feed_kind
 from backend.providers.spool import Payload
 

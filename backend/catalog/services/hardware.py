@@ -8,6 +8,12 @@ from django.db import transaction
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
+from backend.catalog.calc.hardware import HardwareCost, cost_document, monthly_cost
+from backend.catalog.calc.hardware_document import (
+    HardwareDocument,
+    OfferedHardwareDocument,
+    hardware_document,
+)
 from backend.catalog.models import HardwareModel, Offer, OfferKind
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.services.offers import own_offer_create
@@ -17,14 +23,8 @@ from backend.catalog.services.prices import (
     price_delete,
     price_observation_create,
 )
-from backend.domain.errors import InvalidValue
-from backend.domain.hardware import HardwareCost, cost_document, monthly_cost
-from backend.domain.hardware_document import (
-    HardwareDocument,
-    OfferedHardwareDocument,
-    hardware_document,
-)
-from backend.domain.pricing.quoted import LARGEST_AMOUNT, LEAST_AMOUNT, kept
+from backend.foundation.errors import InvalidValue
+from backend.money.pricing.quoted import LARGEST_AMOUNT, LEAST_AMOUNT, kept
 
 OFFER = "offer"
 GIB = 2**30

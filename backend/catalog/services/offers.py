@@ -19,8 +19,8 @@ from backend.catalog.models import (
 )
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.prices import BY_OWNER, PriceInput, price_observation_create
-from backend.common.slugs import MOST_OF_OFFER, offer_slug
-from backend.domain.errors import InvalidValue
+from backend.core.slugs import MOST_OF_OFFER, offer_slug
+from backend.foundation.errors import InvalidValue
 from backend.providers.registry import PROVIDERS
 
 OWN_PROVIDER = "own"

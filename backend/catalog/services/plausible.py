@@ -7,9 +7,9 @@ from uuid import UUID
 
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.rates import rate_table
-from backend.domain.errors import UnknownRate
-from backend.domain.pricing.plausible import implausible, per_month
-from backend.domain.pricing.purchase import PurchaseModel
+from backend.foundation.errors import UnknownRate
+from backend.money.pricing.plausible import implausible, per_month
+from backend.money.pricing.purchase import PurchaseModel
 
 DOLLAR = "USD"
 

@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from backend.catalog.selectors.published_prices import StoredPrice
-from backend.domain.parsing.prices import Key, ParsedPrice, but_currency
-from backend.domain.parsing.prices.quarantine import PriceCheck
+from backend.money.price_lists import Key, ParsedPrice, but_currency
+from backend.money.price_lists.quarantine import PriceCheck
 
 
 @dataclass

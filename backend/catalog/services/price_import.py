@@ -41,13 +41,13 @@ from backend.catalog.services.feeds import payload_keep
 from backend.catalog.services.offers import provider_get, region_get
 from backend.catalog.services.price_changes import PriceChanges, StoredList, price_changes
 from backend.catalog.services.price_list_offers import ListedOffers, offers_record
-from backend.common import clock
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import ParsedExtra, ParsedPrice, ParsedType, Result
-from backend.domain.parsing.prices.answers import shown
-from backend.domain.parsing.prices.collected import Collected
-from backend.domain.parsing.prices.quarantine import LIMITS
-from backend.domain.pricing.purchase import PurchaseModel
+from backend.core import clock
+from backend.foundation.errors import InvalidValue
+from backend.money.price_lists import ParsedExtra, ParsedPrice, ParsedType, Result
+from backend.money.price_lists.answers import shown
+from backend.money.price_lists.collected import Collected
+from backend.money.price_lists.quarantine import LIMITS
+from backend.money.pricing.purchase import PurchaseModel
 from backend.providers.registry import provider as provider_record
 from backend.providers.spool import Payload
 

@@ -9,10 +9,10 @@ from typing import Any
 from backend.catalog.models import Offer, OfferKind, Provider, Region
 from backend.catalog.selectors.cpu_credits import CREDIT_FIELDS, credit_figures
 from backend.catalog.selectors.processors import processor_figures
-from backend.common.slugs import MOST_OF_OFFER, offer_slug
-from backend.domain.parsing.prices import ParsedType
-from backend.domain.parsing.prices.answers import shown
-from backend.domain.parsing.prices.collected import is_within
+from backend.core.slugs import MOST_OF_OFFER, offer_slug
+from backend.money.price_lists import ParsedType
+from backend.money.price_lists.answers import shown
+from backend.money.price_lists.collected import is_within
 from backend.providers.registry import provider as provider_record
 
 BATCH = 2000

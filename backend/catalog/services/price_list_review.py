@@ -9,8 +9,8 @@ from backend.catalog.models import PriceFeed, PriceObservation
 from backend.catalog.selectors.price_list import WAITS
 from backend.catalog.selectors.waiting_prices import waiting_lists
 from backend.catalog.services.data_version import data_version_bump
-from backend.common import clock
-from backend.domain.errors import InvalidValue
+from backend.core import clock
+from backend.foundation.errors import InvalidValue
 
 
 @transaction.atomic

@@ -20,9 +20,9 @@ from backend.catalog.selectors.price_refresh import (
     refresh_lists,
 )
 from backend.catalog.services.feeds import feed_of
-from backend.common import clock
-from backend.common.queue import Task, enqueue
-from backend.domain.errors import DomainError
+from backend.core import clock
+from backend.core.queue import Task, enqueue
+from backend.foundation.errors import DomainError
 
 log = logging.getLogger(__name__)
 SCHEDULE = "schedule"

@@ -4,13 +4,13 @@ from collections.abc import Collection, Iterable
 from typing import Any
 from uuid import UUID
 
+from backend.catalog.calc.tables.offer_rows import OfferRow, PriceRow
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.current_prices import prices_visible
 from backend.catalog.services.plausible import PriceJudge
 from backend.catalog.services.prices import is_entered
 from backend.catalog.services.table_rows import TableImport, price_key, provider_slug
-from backend.domain.parsing.offer_rows import OfferRow, PriceRow
-from backend.domain.pricing.quoted import GROSS
+from backend.money.pricing.quoted import GROSS
 
 # What a line says of a price; its source and times cannot be corrected.
 STATED = (

@@ -14,11 +14,11 @@ from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.price_before import price_before, price_words
 from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.plausible import PriceJudge
-from backend.common import clock
-from backend.domain.errors import InvalidValue
-from backend.domain.money import CURRENCIES, Money
-from backend.domain.pricing.purchase import PurchaseModel
-from backend.domain.pricing.quoted import ALL_MACHINES, MODEL_OF_UNIT, amount_fault, kind_fault
+from backend.core import clock
+from backend.foundation.errors import InvalidValue
+from backend.money.money import CURRENCIES, Money
+from backend.money.pricing.purchase import PurchaseModel
+from backend.money.pricing.quoted import ALL_MACHINES, MODEL_OF_UNIT, amount_fault, kind_fault
 
 MOST_REASON = 500
 

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from backend.catalog.models import ExchangeRate, PriceFeed
 from backend.catalog.services.data_version import data_version_bump
-from backend.common import clock
+from backend.core import clock
 from backend.providers.ecb.rates import SOURCE, ParsedRate, Result, SkippedRate
 
 BATCH = 5_000

@@ -5,7 +5,7 @@ import datetime as dt
 from django.db.models import Exists, OuterRef, QuerySet
 
 from backend.catalog.models import CurrentPrice, PriceObservation, PricePayload
-from backend.common.retention import Retention
+from backend.core.retention import Retention
 
 
 def _payloads(before: dt.datetime) -> QuerySet[PricePayload]:

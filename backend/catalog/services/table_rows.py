@@ -17,6 +17,8 @@ from django.utils.text import slugify
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record, audit_record_changes
+from backend.catalog.calc.tables.offer_rows import FACTS, OfferRow, ParsedTable, PriceRow
+from backend.catalog.calc.tables.tables import Remark
 from backend.catalog.models import Offer, PriceObservation, Provider, Region
 from backend.catalog.selectors.cpu_credits import credit_figures
 from backend.catalog.selectors.current_prices import IDENTITY
@@ -25,9 +27,7 @@ from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.offers import provider_get, region_get
 from backend.catalog.services.plausible import PriceJudge
 from backend.catalog.services.prices import price_delete
-from backend.common.slugs import MOST_OF_OFFER, offer_slug
-from backend.domain.parsing.offer_rows import FACTS, OfferRow, ParsedTable, PriceRow
-from backend.domain.parsing.tables import Remark
+from backend.core.slugs import MOST_OF_OFFER, offer_slug
 from backend.providers.registry import PROVIDERS
 
 BATCH = 1000

@@ -10,17 +10,17 @@ from django.db import transaction
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import demand_owner
+from backend.catalog.calc.tables.offer_rows import ParsedTable
+from backend.catalog.calc.tables.offers import offers
+from backend.catalog.calc.tables.price_rows import prices_of_table
+from backend.catalog.calc.tables.quotes import quotes
+from backend.catalog.calc.tables.table_files import sheet
+from backend.catalog.calc.tables.tables import Options, RefusedTable, Remark
 from backend.catalog.models import TableMapping
 from backend.catalog.selectors.tables import mappings_of
 from backend.catalog.services.price_tables import PriceTableImport
 from backend.catalog.services.table_rows import TableImport, TableReport, provider_slug
-from backend.common import clock
-from backend.domain.parsing.offer_rows import ParsedTable
-from backend.domain.parsing.offers import offers
-from backend.domain.parsing.price_rows import prices_of_table
-from backend.domain.parsing.quotes import quotes
-from backend.domain.parsing.table_files import sheet
-from backend.domain.parsing.tables import Options, RefusedTable, Remark
+from backend.core import clock
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from django.db import transaction
 
+from backend.catalog.calc.sparecores import ListedPrice
 from backend.catalog.models import Offer, PriceFeed, PriceObservation, Provider, Region
 from backend.catalog.selectors.current_prices import IDENTITY
 from backend.catalog.selectors.published_prices import prices_in_force
@@ -18,9 +19,8 @@ from backend.catalog.services.data_version import data_version_bump
 from backend.catalog.services.offers import provider_get, region_get
 from backend.catalog.services.price_import import feed_get, observation
 from backend.catalog.services.price_list_offers import BATCH, offers_record
-from backend.common import clock
-from backend.domain.parsing.prices import Key, ParsedType
-from backend.domain.parsing.sparecores import ListedPrice
+from backend.core import clock
+from backend.money.price_lists import Key, ParsedType
 
 # Code of a region ("" for none) and name of a type there.
 RegionAndName = tuple[str, str]

@@ -5,7 +5,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from backend.common.rest.documents import FlagField, Strict, TextField
+from backend.core.rest.documents import FlagField, Strict, TextField
 from backend.notifications.channels import CHANNELS
 from backend.notifications.models import NoticeKind
 from backend.notifications.services.subscriptions import (

@@ -11,10 +11,10 @@ from rest_framework.response import Response
 
 from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of
-from backend.common.rest.parameters import boolean, one_of
-from backend.common.rest.permissions import ADMIN
-from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import FilteredListView, ListAnswer, View, created_response
+from backend.core.rest.parameters import boolean, one_of
+from backend.core.rest.permissions import ADMIN
+from backend.core.rest.table import Column, ColumnType
+from backend.core.rest.views import FilteredListView, ListAnswer, View, created_response
 from backend.notifications.api.documents import (
     SubscriptionDetail,
     SubscriptionDocument,

@@ -1,6 +1,6 @@
 """Every channel by its slug; what lists channels or chooses one starts here."""
 
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 from backend.notifications.channels.channel import Channel
 from backend.notifications.channels.email import Email
 from backend.notifications.channels.webhook import Webhook

@@ -8,8 +8,8 @@ from django.core.exceptions import ValidationError
 from django.core.mail import EmailMessage
 from django.core.validators import validate_email
 
-from backend.domain.errors import InvalidValue
-from backend.domain.texts import text as _
+from backend.foundation.errors import InvalidValue
+from backend.foundation.texts import text as _
 from backend.notifications.channels.channel import Channel, Message, NotDelivered
 
 

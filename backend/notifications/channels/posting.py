@@ -13,8 +13,8 @@ from collections.abc import Mapping
 import httpx
 from django.conf import settings
 
-from backend.domain.addresses import is_public
-from backend.domain.webhooks import Endpoint, endpoint
+from backend.foundation.addresses import is_public
+from backend.foundation.webhooks import Endpoint, endpoint
 from backend.notifications.channels.channel import NotDelivered
 
 POST_S = 15.0

@@ -4,9 +4,9 @@ import json
 
 from django.conf import settings
 
-from backend.common import clock
-from backend.domain.texts import text as _
-from backend.domain.webhooks import DELIVERY_HEADER, SIGNATURE_HEADER, endpoint, signature
+from backend.core import clock
+from backend.foundation.texts import text as _
+from backend.foundation.webhooks import DELIVERY_HEADER, SIGNATURE_HEADER, endpoint, signature
 from backend.notifications.channels.channel import Channel, Message
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Min
 from django.db.models.functions import Now
 
-from backend.common import clock
+from backend.core import clock
 from backend.notifications.models import Notice
 
 

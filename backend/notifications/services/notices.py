@@ -15,8 +15,8 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from backend.accounts.models import Workspace
-from backend.common import clock
-from backend.common.queue import Task, enqueue
+from backend.core import clock
+from backend.core.queue import Task, enqueue
 from backend.notifications.models import Notice, NoticeKind, Subscription
 
 # The waits between them add up to 8.5 hours: a server that is down over a night is outlasted.

@@ -1,6 +1,6 @@
 """How long notices are kept that were sent, or that nobody tries to send any more."""
 
-from backend.common.retention import Retention
+from backend.core.retention import Retention
 from backend.notifications.models import Notice
 
 POLICIES = (

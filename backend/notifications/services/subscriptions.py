@@ -7,9 +7,9 @@ from django.db import transaction
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
-from backend.common.crypto import seal, unseal
-from backend.common.sealing import identity_of
-from backend.domain.errors import InvalidValue
+from backend.core.crypto import seal, unseal
+from backend.core.sealing import identity_of
+from backend.foundation.errors import InvalidValue
 from backend.notifications.channels import channel_of
 from backend.notifications.models import NoticeKind, Subscription
 

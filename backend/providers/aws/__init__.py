@@ -3,11 +3,9 @@
 import re
 from decimal import Decimal
 
-from backend.domain.credits import STANDARD, UNLIMITED
-from backend.domain.money import Money
-from backend.domain.price_feeds import HOUR_S, FeedKind
-from backend.domain.rentals import BY_SECOND
-from backend.domain.texts import text as _
+from backend.foundation.texts import text as _
+from backend.measure.credits import STANDARD, UNLIMITED
+from backend.money.money import Money
 from backend.providers.base import (
     ADDRESS,
     ASSUME_ROLE,
@@ -22,6 +20,8 @@ from backend.providers.base import (
     Shape,
     Volume,
 )
+from backend.providers.price_feeds import HOUR_S, FeedKind
+from backend.providers.rentals import BY_SECOND
 
 # 3,000 IOPS and 125 MiB/s come with every gp3 volume, whatever its size.
 VOLUME = Volume("gp3", 20, iops=3000, mib_per_s=125)

@@ -21,8 +21,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.loaders import create_loader
 from botocore.parsers import ResponseParserError
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.redaction import redact
+from backend.foundation.errors import DriverError, Reason
+from backend.foundation.redaction import redact
 from backend.providers.base import ASSUME_ROLE, STATIC_KEY, WORKLOAD_IDENTITY
 from backend.providers.machines import Access, plain_words
 

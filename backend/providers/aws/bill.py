@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.money import Money
+from backend.foundation.errors import DriverError, Reason
+from backend.money.money import Money
 from backend.providers.aws import api
 from backend.providers.aws.request import TOKEN
 from backend.providers.machines import Access

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from botocore.exceptions import ClientError
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.host_keys import HostKey
-from backend.domain.parsing.console import console_host_key
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.aws import api as aws_api
 from backend.providers.aws.api import Login, code, failure, is_unknown, login
 from backend.providers.aws.launching import let_in, prepare_launch
@@ -33,6 +31,8 @@ from backend.providers.aws.request import (
     reason_of,
     refusal_of,
 )
+from backend.providers.console import console_host_key
+from backend.providers.host_keys import HostKey
 from backend.providers.machines import (
     Access,
     Inventory,

@@ -11,13 +11,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.parsing.prices import Result, answers
-from backend.domain.price_refresh import Trouble
+from backend.foundation.errors import DriverError, Reason
+from backend.money.price_lists import Result, answers
 from backend.providers.aws import api, offer_file, prices, savings, spot
 from backend.providers.fetcher import FetchRequest
 from backend.providers.http import MIB, Client, FetchError, NotModified, Validators
 from backend.providers.machines import Access
+from backend.providers.price_refresh import Trouble
 from backend.providers.spool import Spool
 
 BASE = "https://pricing.us-east-1.amazonaws.com"

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import Result, Skipped, SkipReason, answers
-from backend.domain.parsing.prices.json_stream import Scanner, Stream
+from backend.foundation.errors import InvalidValue
+from backend.money.price_lists import Result, Skipped, SkipReason, answers
+from backend.money.price_lists.json_stream import Scanner, Stream
 from backend.providers.aws.prices import (
     PROVIDER,
     PURCHASE_MODELS,

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import (
+from backend.foundation.errors import InvalidValue
+from backend.foundation.units import BYTES_PER_GB, BYTES_PER_GIB
+from backend.money.price_lists import (
     NoPrice,
     ParsedPrice,
     ParsedType,
@@ -19,8 +20,7 @@ from backend.domain.parsing.prices import (
     SkipReason,
     answers,
 )
-from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
-from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
+from backend.money.pricing.purchase import PriceUnit, PurchaseModel
 from backend.providers.aws import CREDIT_FAMILIES
 
 PROVIDER = "aws"

@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from backend.domain.errors import Reason
+from backend.foundation.errors import Reason
 from backend.providers.aws import CREDIT_FAMILIES, RECORD, VOLUME
 from backend.providers.machines import INSTALLATION, PEER_PORTS, LaunchSpec
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from backend.domain.parsing.prices import NoPrice, ParsedPrice, Result, SkipReason, answers
-from backend.domain.parsing.prices.collected import not_used
-from backend.domain.parsing.prices.json_stream import Scanner, Stream
-from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
+from backend.money.price_lists import NoPrice, ParsedPrice, Result, SkipReason, answers
+from backend.money.price_lists.collected import not_used
+from backend.money.price_lists.json_stream import Scanner, Stream
+from backend.money.pricing.purchase import PriceUnit, PurchaseModel
 from backend.providers.aws.prices import HOURS, PROVIDER, UPFRONT
 
 SOURCE = "AWS price list, savings plans, https://aws.amazon.com/savingsplans/compute-pricing/"

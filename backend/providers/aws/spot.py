@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices import NoPrice, ParsedPrice, Result, Skipped, SkipReason, answers
-from backend.domain.parsing.prices.collected import not_used
-from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
+from backend.foundation.errors import InvalidValue
+from backend.money.price_lists import NoPrice, ParsedPrice, Result, Skipped, SkipReason, answers
+from backend.money.price_lists.collected import not_used
+from backend.money.pricing.purchase import PriceUnit, PurchaseModel
 from backend.providers.aws.prices import PROVIDER
 
 SOURCE = "AWS EC2 spot price history, https://aws.amazon.com/ec2/spot/pricing/"

@@ -2,10 +2,8 @@
 
 import re
 
-from backend.domain.credits import STANDARD
-from backend.domain.price_feeds import FeedKind
-from backend.domain.rentals import BY_SECOND
-from backend.domain.texts import text as _
+from backend.foundation.texts import text as _
+from backend.measure.credits import STANDARD
 from backend.providers.azure.sizes import size_figures
 from backend.providers.base import (
     ADDRESS,
@@ -20,6 +18,8 @@ from backend.providers.base import (
     Shape,
     Volume,
 )
+from backend.providers.price_feeds import FeedKind
+from backend.providers.rentals import BY_SECOND
 
 # Every size takes it; premium ones need a size with an s in its name.
 DISK_TYPE = "StandardSSD_LRS"

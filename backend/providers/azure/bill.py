@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.money import Money
+from backend.foundation.errors import DriverError, Reason
+from backend.money.money import Money
 from backend.providers.azure.documents import GROUP, PREFIX
 from backend.providers.azure.library import Clients, translate_error
 from backend.providers.azure.refusals import error_of_answer

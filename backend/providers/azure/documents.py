@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from backend.domain.host_keys import HostKey
 from backend.providers.azure import volume
 from backend.providers.cloud_config import HOST_KEY_TYPE
+from backend.providers.host_keys import HostKey
 from backend.providers.machines import (
     INSTALLATION,
     PEER_PORTS,

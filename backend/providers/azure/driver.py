@@ -24,8 +24,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import asyncssh
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.host_keys import HostKey
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.azure.documents import (
     ATTEMPT,
     FIREWALL,
@@ -51,6 +50,7 @@ from backend.providers.azure.library import Clients, translate_error
 from backend.providers.azure.preflight import preflight_lines
 from backend.providers.azure.refusals import error_of_code
 from backend.providers.cloud_config import HOST_KEY_TYPE, user_data
+from backend.providers.host_keys import HostKey
 from backend.providers.machines import (
     Access,
     Inventory,

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from backend.domain.parsing.prices import NoPrice, ParsedPrice, Result, SkipReason, answers
-from backend.domain.parsing.prices.collected import not_used
-from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
+from backend.money.price_lists import NoPrice, ParsedPrice, Result, SkipReason, answers
+from backend.money.price_lists.collected import not_used
+from backend.money.pricing.purchase import PriceUnit, PurchaseModel
 
 PROVIDER = "azure"
 SOURCE = "Azure retail prices, https://prices.azure.com/api/retail/prices"

@@ -7,7 +7,7 @@ learn.microsoft.com/troubleshoot/azure/virtual-machines/windows/allocation-failu
 from collections.abc import Mapping
 from typing import Any
 
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 
 NO_CAPACITY = {
     "AllocationFailed",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from backend.domain.units import BYTES_PER_GIB
+from backend.foundation.units import BYTES_PER_GIB
 
 # Standard_E8-4ds_v5: family E, 8 vCPUs of which 4 are left, features ds, version 5.
 SIZE = re.compile(

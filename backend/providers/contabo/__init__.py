@@ -1,6 +1,6 @@
 """Contabo: only what imported tables say of it."""
 
-from backend.domain.texts import text as _
+from backend.foundation.texts import text as _
 from backend.providers.base import ProviderRecord
 
 RECORD = ProviderRecord(

@@ -4,11 +4,11 @@ import datetime as dt
 import re
 from decimal import Decimal
 
-from backend.domain.money import Money
-from backend.domain.price_feeds import FeedKind
-from backend.domain.rentals import BY_HOUR, Increment
-from backend.domain.texts import text as _
+from backend.foundation.texts import text as _
+from backend.money.money import Money
 from backend.providers.base import TOKEN, AuthMethod, ProviderRecord, SecretField, Shape
+from backend.providers.price_feeds import FeedKind
+from backend.providers.rentals import BY_HOUR, Increment
 
 RECORD = ProviderRecord(
     slug="digitalocean",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from backend.domain.errors import Reason
+from backend.foundation.errors import Reason
 from backend.providers.hoster_calls import refusal
 from backend.providers.hosters import HosterDriver, Order, Server, public_ipv4
 from backend.providers.machines import Overview, ProviderResourceState

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from backend.domain.parsing.prices import Result, answers
+from backend.money.price_lists import Result, answers
 from backend.providers.digitalocean import prices
 from backend.providers.fetcher import FetchRequest
 from backend.providers.http import Validators

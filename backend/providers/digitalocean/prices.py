@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from backend.domain.parsing.prices import (
+from backend.foundation.units import BYTES_PER_GIB
+from backend.money.price_lists import (
     NoPrice,
     ParsedPrice,
     ParsedType,
@@ -11,8 +12,7 @@ from backend.domain.parsing.prices import (
     SkipReason,
     answers,
 )
-from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
-from backend.domain.units import BYTES_PER_GIB
+from backend.money.pricing.purchase import PriceUnit, PurchaseModel
 
 PROVIDER = "digitalocean"
 SOURCE = "DigitalOcean sizes, https://www.digitalocean.com/pricing/droplets"

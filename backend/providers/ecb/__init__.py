@@ -2,9 +2,9 @@
 
 import datetime as dt
 
-from backend.domain.price_feeds import HOUR_S, DailyAt, FeedKind
-from backend.domain.texts import text as _
+from backend.foundation.texts import text as _
 from backend.providers.base import ProviderRecord
+from backend.providers.price_feeds import HOUR_S, DailyAt, FeedKind
 
 RECORD = ProviderRecord(
     slug="ecb",

@@ -16,8 +16,8 @@ from decimal import Decimal
 from enum import StrEnum
 from xml.parsers import expat
 
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.prices.answers import shown
+from backend.foundation.errors import InvalidValue
+from backend.money.price_lists.answers import shown
 
 SOURCE = "European Central Bank euro foreign exchange reference rates"
 # Characters. All rates since 1999 are some eight million as XML; a zip archive may unpack to anything.

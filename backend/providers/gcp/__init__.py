@@ -3,10 +3,8 @@
 import json
 import re
 
-from backend.domain.errors import InvalidValue
-from backend.domain.price_feeds import FeedKind
-from backend.domain.rentals import BY_SECOND
-from backend.domain.texts import text as _
+from backend.foundation.errors import InvalidValue
+from backend.foundation.texts import text as _
 from backend.providers.base import (
     ADDRESS,
     STATIC_KEY,
@@ -20,6 +18,8 @@ from backend.providers.base import (
     Shape,
     Volume,
 )
+from backend.providers.price_feeds import FeedKind
+from backend.providers.rentals import BY_SECOND
 
 TOKEN_URI = "https://oauth2.googleapis.com/token"  # noqa: S105  (an address)
 

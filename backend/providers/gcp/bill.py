@@ -13,8 +13,8 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.money import Money
+from backend.foundation.errors import DriverError, Reason
+from backend.money.money import Money
 from backend.providers.gcp.documents import TOKEN, call_error, failures
 from backend.providers.gcp.os_login import credentials_of
 from backend.providers.machines import Access, unsupported_error

@@ -18,9 +18,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.host_keys import HostKey, best_key, host_key
-from backend.domain.parsing.console import console_host_key
+from backend.foundation.errors import DriverError, Reason
+from backend.providers.console import console_host_key
 from backend.providers.gcp.documents import (
     TOKEN,
     WORKSPACE,
@@ -38,6 +37,7 @@ from backend.providers.gcp.firewall import Firewalls
 from backend.providers.gcp.launching import ZoneLaunch
 from backend.providers.gcp.os_login import OsLogin, credentials_of, uses_os_login
 from backend.providers.gcp.preflight import preflight_lines
+from backend.providers.host_keys import HostKey, best_key, host_key
 from backend.providers.machines import (
     Access,
     Inventory,

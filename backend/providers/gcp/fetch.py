@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from backend.domain.parsing.prices import Result, answers
-from backend.domain.price_refresh import Trouble
+from backend.money.price_lists import Result, answers
 from backend.providers.fetcher import FetchRequest
 from backend.providers.gcp import prices
 from backend.providers.http import Client, FetchError, Validators, bearer
 from backend.providers.machines import Access
+from backend.providers.price_refresh import Trouble
 from backend.providers.spool import Spool
 
 CATALOGUE = "https://cloudbilling.googleapis.com"

@@ -11,7 +11,8 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
-from backend.domain.parsing.prices import (
+from backend.foundation.units import EXACT, gib
+from backend.money.price_lists import (
     NoPrice,
     ParsedPrice,
     ParsedType,
@@ -20,8 +21,7 @@ from backend.domain.parsing.prices import (
     SkipReason,
     answers,
 )
-from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
-from backend.domain.units import EXACT, gib
+from backend.money.pricing.purchase import PriceUnit, PurchaseModel
 from backend.providers.gcp.skus import CORE, PROVIDER, RAM, WHOLE_MACHINES, Component, components
 
 SOURCE = "Google Cloud Billing Catalog, https://cloud.google.com/skus/"

@@ -8,9 +8,9 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
-from backend.domain.parsing.prices import NoPrice, Skipped, SkipReason, answers
-from backend.domain.pricing.purchase import PurchaseModel
-from backend.domain.units import EXACT
+from backend.foundation.units import EXACT
+from backend.money.price_lists import NoPrice, Skipped, SkipReason, answers
+from backend.money.pricing.purchase import PurchaseModel
 
 PROVIDER = "gcp"
 CORE, RAM = "core", "ram"

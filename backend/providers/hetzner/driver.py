@@ -27,9 +27,9 @@ from typing import Any, ClassVar
 import asyncssh
 import httpx
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.host_keys import HostKey
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.cloud_config import HOST_KEY_TYPE, user_data
+from backend.providers.host_keys import HostKey
 from backend.providers.hoster_calls import HosterAccount, HosterError, Refusal, refusal
 from backend.providers.machines import (
     INSTALLATION,

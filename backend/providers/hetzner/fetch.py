@@ -4,7 +4,7 @@ the lists of Robot's web service and the public file of the server auction."""
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from backend.domain.parsing.prices import Result, answers
+from backend.money.price_lists import Result, answers
 from backend.providers.fetcher import FetchRequest
 from backend.providers.hetzner import prices, robot
 from backend.providers.http import Client, Validators

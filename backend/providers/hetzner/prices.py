@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from backend.domain.parsing.prices import (
+from backend.foundation.units import BYTES_PER_GB, BYTES_PER_GIB, EXACT
+from backend.money.price_lists import (
     NoPrice,
     ParsedExtra,
     ParsedPrice,
@@ -16,9 +17,8 @@ from backend.domain.parsing.prices import (
     SkipReason,
     answers,
 )
-from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
-from backend.domain.pricing.quoted import NEW_MACHINES
-from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB, EXACT
+from backend.money.pricing.purchase import PriceUnit, PurchaseModel
+from backend.money.pricing.quoted import NEW_MACHINES
 
 PROVIDER = "hetzner"
 SOURCE = "Hetzner Cloud server types, https://www.hetzner.com/cloud/"

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from backend.domain.parsing.prices import (
+from backend.foundation.units import BYTES_PER_GB, BYTES_PER_GIB
+from backend.money.price_lists import (
     NoPrice,
     ParsedPrice,
     ParsedType,
@@ -20,8 +21,7 @@ from backend.domain.parsing.prices import (
     SkipReason,
     answers,
 )
-from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
-from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
+from backend.money.pricing.purchase import PriceUnit, PurchaseModel
 
 PROVIDER = "hetzner"
 ORDER = "Hetzner Robot products, https://www.hetzner.com/dedicated-rootserver/"

@@ -1,6 +1,6 @@
 """IBM Cloud: only what imported tables say of it."""
 
-from backend.domain.texts import text as _
+from backend.foundation.texts import text as _
 from backend.providers.base import MachineKind, ProviderRecord
 
 RECORD = ProviderRecord(

@@ -2,10 +2,10 @@
 
 import re
 
-from backend.domain.facts import Fact
-from backend.domain.price_feeds import FeedKind
-from backend.domain.texts import text as _
+from backend.foundation.facts import Fact
+from backend.foundation.texts import text as _
 from backend.providers.base import TOKEN, AuthMethod, ProviderRecord, SecretField, Shape
+from backend.providers.price_feeds import FeedKind
 
 RECORD = ProviderRecord(
     slug="linode",

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from backend.domain.errors import Reason
+from backend.foundation.errors import Reason
 from backend.providers.hoster_calls import refusal
 from backend.providers.hosters import HosterDriver, Order, Server, public_ipv4
 from backend.providers.machines import (

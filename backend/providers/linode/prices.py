@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from backend.domain.parsing.prices import (
+from backend.foundation.units import BYTES_PER_GB
+from backend.money.price_lists import (
     NoPrice,
     ParsedPrice,
     ParsedType,
@@ -11,8 +12,7 @@ from backend.domain.parsing.prices import (
     SkipReason,
     answers,
 )
-from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
-from backend.domain.units import BYTES_PER_GB
+from backend.money.pricing.purchase import PriceUnit, PurchaseModel
 
 PROVIDER = "linode"
 SOURCE = "Linode types, https://www.linode.com/pricing/"

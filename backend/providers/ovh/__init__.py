@@ -3,9 +3,7 @@
 import datetime as dt
 import re
 
-from backend.domain.price_feeds import FeedKind
-from backend.domain.rentals import BY_HOUR, Increment
-from backend.domain.texts import text as _
+from backend.foundation.texts import text as _
 from backend.providers.base import (
     TOKEN,
     AuthMethod,
@@ -14,6 +12,8 @@ from backend.providers.base import (
     Setting,
     Shape,
 )
+from backend.providers.price_feeds import FeedKind
+from backend.providers.rentals import BY_HOUR, Increment
 
 RECORD = ProviderRecord(
     slug="ovh",

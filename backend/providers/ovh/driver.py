@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import httpx
 
-from backend.domain.errors import Reason
+from backend.foundation.errors import Reason
 from backend.providers.hoster_calls import read_document, refusal
 from backend.providers.hosters import HosterDriver, Order, Server, public_ipv4
 from backend.providers.machines import Access, Overview, ProviderResourceState, unsupported_error

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from backend.domain.parsing.prices import Result
+from backend.money.price_lists import Result
 from backend.providers.fetcher import FetchRequest
 from backend.providers.http import Client, Validators
 from backend.providers.ovh import prices

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from backend.domain.parsing.prices import (
+from backend.foundation.units import BYTES_PER_GB, BYTES_PER_GIB, EXACT
+from backend.money.price_lists import (
     NoPrice,
     ParsedPrice,
     ParsedType,
@@ -17,8 +18,7 @@ from backend.domain.parsing.prices import (
     SkipReason,
     answers,
 )
-from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
-from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB, EXACT
+from backend.money.pricing.purchase import PriceUnit, PurchaseModel
 
 PROVIDER = "ovh"
 CLOUD = "OVHcloud Public Cloud catalogue, https://www.ovhcloud.com/en/public-cloud/prices/"

@@ -1,6 +1,6 @@
 """Machines that belong to the workspace."""
 
-from backend.domain.texts import text as _
+from backend.foundation.texts import text as _
 from backend.providers.base import MachineKind, ProviderRecord, Shape
 
 RECORD = ProviderRecord(

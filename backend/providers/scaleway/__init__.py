@@ -2,8 +2,7 @@
 
 import re
 
-from backend.domain.price_feeds import FeedKind
-from backend.domain.texts import text as _
+from backend.foundation.texts import text as _
 from backend.providers.base import (
     TOKEN,
     AuthMethod,
@@ -12,6 +11,7 @@ from backend.providers.base import (
     Setting,
     Shape,
 )
+from backend.providers.price_feeds import FeedKind
 
 RECORD = ProviderRecord(
     slug="scaleway",

@@ -8,7 +8,7 @@ ended as a thing of its own (Instance API, "Perform action": `sbs_volume` volume
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.hoster_calls import refusal
 from backend.providers.hosters import (
     IMAGE_ADVICE,

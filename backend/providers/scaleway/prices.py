@@ -6,7 +6,7 @@ A price is that of the Instance: its volume and its address cost extra.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from backend.domain.parsing.prices import (
+from backend.money.price_lists import (
     NoPrice,
     ParsedPrice,
     ParsedType,
@@ -14,7 +14,7 @@ from backend.domain.parsing.prices import (
     SkipReason,
     answers,
 )
-from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
+from backend.money.pricing.purchase import PriceUnit, PurchaseModel
 
 PROVIDER = "scaleway"
 SOURCE = "Scaleway Instance products, https://www.scaleway.com/en/pricing/"

@@ -2,9 +2,9 @@
 
 import re
 
-from backend.domain.price_feeds import FeedKind
-from backend.domain.texts import text as _
+from backend.foundation.texts import text as _
 from backend.providers.base import TOKEN, AuthMethod, ProviderRecord, SecretField, Shape
+from backend.providers.price_feeds import FeedKind
 
 RECORD = ProviderRecord(
     slug="upcloud",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from urllib.parse import quote
 
-from backend.domain.parsing.prices import Result
+from backend.money.price_lists import Result
 from backend.providers.fetcher import FetchRequest
 from backend.providers.http import Validators
 from backend.providers.spool import Spool

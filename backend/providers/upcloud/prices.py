@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from backend.domain.parsing.prices import (
+from backend.foundation.units import BYTES_PER_GB, EXACT
+from backend.money.price_lists import (
     NoPrice,
     ParsedPrice,
     ParsedType,
@@ -12,8 +13,7 @@ from backend.domain.parsing.prices import (
     SkipReason,
     answers,
 )
-from backend.domain.pricing.purchase import PriceUnit, PurchaseModel
-from backend.domain.units import BYTES_PER_GB, EXACT
+from backend.money.pricing.purchase import PriceUnit, PurchaseModel
 
 PROVIDER = "upcloud"
 SOURCE = "UpCloud prices, https://upcloud.com/pricing/"

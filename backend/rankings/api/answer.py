@@ -9,9 +9,9 @@ from rest_framework.response import Response
 from backend.accounts.services.acting import workspace_slug
 from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.selectors.discounts import discounts_of
-from backend.common.rest.openapi import object_schema, query_parameters, row_schema
-from backend.common.rest.table import json_cell, json_rows
-from backend.common.rest.views import View
+from backend.core.rest.openapi import object_schema, query_parameters, row_schema
+from backend.core.rest.table import json_cell, json_rows
+from backend.core.rest.views import View
 from backend.rankings.api.rankings import PARAMETERS
 from backend.rankings.selectors.answer import USES, OwnStanding, answer, need_query
 from backend.rankings.selectors.candidates import Candidate

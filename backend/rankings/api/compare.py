@@ -6,8 +6,8 @@ from typing import Any
 from rest_framework.request import Request
 
 from backend.catalog.selectors.discounts import discounts_of
-from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import LIST_READERS, ListAnswer
+from backend.core.rest.table import Column, ColumnType
+from backend.core.rest.views import LIST_READERS, ListAnswer
 from backend.rankings.api.rankings import RankingsView
 from backend.rankings.selectors.compare import Comparison, comparison, slugs_to_compare
 from backend.rankings.selectors.ranking import query_from

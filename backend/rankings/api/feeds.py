@@ -15,9 +15,9 @@ from rest_framework.request import Request
 from backend.accounts.api.authentication import KeyHolder, refuse
 from backend.accounts.models import Scope
 from backend.accounts.services.tokens import key_mark_used
-from backend.common.rest.parameters import PAGING, InvalidParameters
-from backend.common.rest.table import Table
-from backend.common.rest.views import LIST_READERS, ListAnswer
+from backend.core.rest.parameters import PAGING, InvalidParameters
+from backend.core.rest.table import Table
+from backend.core.rest.views import LIST_READERS, ListAnswer
 from backend.rankings.api.rankings import RankingsView
 from backend.rankings.models import FeedKey
 from backend.rankings.selectors.views import OpenedView, view_params

@@ -22,13 +22,13 @@ from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.discounts import discounts_of
 from backend.catalog.selectors.read_prices import as_quoted
 from backend.catalog.selectors.waiting_prices import prices_to_come
-from backend.common.rest.documents import Problem
-from backend.common.rest.openapi import object_schema, query_parameters, row_schema
-from backend.common.rest.parameters import InvalidParameters, nearest, printable
-from backend.common.rest.renderers import TextRenderer
-from backend.common.rest.table import Column, ColumnType, json_cell, json_rows, text_cell
-from backend.common.rest.views import LIST_READERS, ListAnswer, View
-from backend.domain.metrics import METRICS, Metric
+from backend.core.rest.documents import Problem
+from backend.core.rest.openapi import object_schema, query_parameters, row_schema
+from backend.core.rest.parameters import InvalidParameters, nearest, printable
+from backend.core.rest.renderers import TextRenderer
+from backend.core.rest.table import Column, ColumnType, json_cell, json_rows, text_cell
+from backend.core.rest.views import LIST_READERS, ListAnswer, View
+from backend.measure.metrics import METRICS, Metric
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
 from backend.rankings.selectors.listing import Listing, value_counts
 from backend.rankings.selectors.offer_detail import OfferDetail, offer_detail

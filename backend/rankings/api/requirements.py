@@ -11,16 +11,16 @@ from rest_framework.response import Response
 from backend.accounts.services.acting import workspace_slug
 from backend.benchmarks.services.current_data import current_stamp
 from backend.catalog.models import OfferKind
-from backend.common.rest.documents import Problem
-from backend.common.rest.parameters import InvalidParameters
-from backend.common.rest.parsers import ExactJSONParser
-from backend.common.rest.permissions import READ
-from backend.common.rest.table import Column, ColumnType, plain
-from backend.common.rest.views import LIST_READERS, ListAnswer, View
-from backend.domain.errors import InvalidDocument
-from backend.domain.requirement_document import LIMIT, MOST_LIMIT, RequirementDocument
-from backend.domain.requirements import InfeasibleOffer
+from backend.core.rest.documents import Problem
+from backend.core.rest.parameters import InvalidParameters
+from backend.core.rest.parsers import ExactJSONParser
+from backend.core.rest.permissions import READ
+from backend.core.rest.table import Column, ColumnType, plain
+from backend.core.rest.views import LIST_READERS, ListAnswer, View
+from backend.foundation.errors import InvalidDocument
 from backend.rankings.api.rankings import RankingsView
+from backend.rankings.calc.requirement_document import LIMIT, MOST_LIMIT, RequirementDocument
+from backend.rankings.calc.requirements import InfeasibleOffer
 from backend.rankings.selectors.coverage import licences_of
 from backend.rankings.selectors.requirement_document import document_from
 from backend.rankings.selectors.requirements import (

@@ -11,10 +11,10 @@ from rest_framework.response import Response
 from backend.accounts.api.authentication import actor, reader
 from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of, workspace_slug
-from backend.common.rest.applied import AppliedDocuments
-from backend.common.rest.documents import FlagField, Strict, TextField
-from backend.common.rest.permissions import WRITE
-from backend.common.rest.views import View
+from backend.core.rest.applied import AppliedDocuments
+from backend.core.rest.documents import FlagField, Strict, TextField
+from backend.core.rest.permissions import WRITE
+from backend.core.rest.views import View
 from backend.rankings.api.views import ViewDocument
 from backend.rankings.selectors.views import view_params, views_visible
 from backend.rankings.services.views import views_apply

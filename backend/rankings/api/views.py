@@ -16,12 +16,12 @@ from rest_framework.response import Response
 from backend.accounts.api.authentication import actor, reader
 from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of, workspace_slug
-from backend.common.rest.documents import Strict, TextField
-from backend.common.rest.parameters import InvalidParameters, Reader, text
-from backend.common.rest.permissions import WRITE
-from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import ListAnswer, ListView, View, created_response
-from backend.domain.errors import InvalidValue
+from backend.core.rest.documents import Strict, TextField
+from backend.core.rest.parameters import InvalidParameters, Reader, text
+from backend.core.rest.permissions import WRITE
+from backend.core.rest.table import Column, ColumnType
+from backend.core.rest.views import ListAnswer, ListView, View, created_response
+from backend.foundation.errors import InvalidValue
 from backend.rankings.models import FeedKey, SavedView, Visibility
 from backend.rankings.selectors.views import is_owner, view_get, view_params, views_visible
 from backend.rankings.services.feeds import (

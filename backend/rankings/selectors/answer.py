@@ -12,9 +12,16 @@ import numpy as np
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.discounts import no_discounts
-from backend.common.rest.parameters import InvalidParameters, boolean, one_of
-from backend.domain.best import draw_seed
-from backend.domain.conclusions import (
+from backend.core.rest.parameters import InvalidParameters, boolean, one_of
+from backend.foundation.texts import join_texts, number
+from backend.foundation.texts import text as _
+from backend.foundation.units import EXACT, exact_decimal
+from backend.measure.metrics import Metric
+from backend.measure.stats import DISTURBED
+from backend.money.pricing.discounts import Discount
+from backend.providers.registry import provider
+from backend.rankings.calc.best import draw_seed
+from backend.rankings.calc.conclusions import (
     MOST_NAMES,
     Certainty,
     Conclusion,
@@ -23,14 +30,7 @@ from backend.domain.conclusions import (
     ratio_interval,
     three_digits,
 )
-from backend.domain.metrics import Metric
-from backend.domain.pricing.discounts import Discount
-from backend.domain.ranking import break_even_price
-from backend.domain.stats import DISTURBED
-from backend.domain.texts import join_texts, number
-from backend.domain.texts import text as _
-from backend.domain.units import EXACT, exact_decimal
-from backend.providers.registry import provider
+from backend.rankings.calc.ranking import break_even_price
 from backend.rankings.selectors.candidates import BestChoice, Candidate, Candidates, choose_best
 from backend.rankings.selectors.coverage import ProviderCoverage, market_coverage
 from backend.rankings.selectors.listing import by_rank, floats, rows_at

@@ -14,12 +14,12 @@ from uuid import UUID
 import numpy as np
 from django.utils.functional import cached_property
 
-from backend.domain.amounts import Figures, Flags, Floats, Ints, codes_of
-from backend.domain.credit_columns import surplus_per_hour
-from backend.domain.credits import STANDARD, UNLIMITED
-from backend.domain.errors import InvalidValue, UnknownRate
-from backend.domain.ranking import CUP_METRIC, values_per_cost
-from backend.domain.units import round_derived
+from backend.foundation.errors import InvalidValue, UnknownRate
+from backend.foundation.units import round_derived
+from backend.measure.credits import STANDARD, UNLIMITED
+from backend.money.amounts import Figures, Flags, Floats, Ints, codes_of
+from backend.rankings.calc.credit_columns import surplus_per_hour
+from backend.rankings.calc.ranking import CUP_METRIC, values_per_cost
 from backend.rankings.selectors.coded import Coded
 from backend.rankings.selectors.offer_table import OfferTable, key_of
 from backend.rankings.selectors.price_table import PriceTable

@@ -9,9 +9,9 @@ from backend.catalog.models import Offer
 from backend.catalog.selectors.current_prices import best_prices
 from backend.catalog.selectors.data_version import DataStamp, data_stamp
 from backend.catalog.selectors.extras import tariffs
-from backend.common import clock
-from backend.domain.pricing.extras import EXTRAS
-from backend.domain.units import EXACT
+from backend.core import clock
+from backend.foundation.units import EXACT
+from backend.money.pricing.extras import EXTRAS
 from backend.rankings.selectors.prices import Context, price_cells, total_price
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import rates_of_day

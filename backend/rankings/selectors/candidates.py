@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy as np
 
 from backend.benchmarks.selectors.scores import DERIVED
-from backend.domain.amounts import Floats, Ints, codes_of
-from backend.domain.best import best_probabilities, smallest_set
-from backend.domain.pairwise import NO_FIGURE, log_sigmas, merge_equal
+from backend.measure.pairwise import NO_FIGURE, log_sigmas, merge_equal
+from backend.money.amounts import Floats, Ints, codes_of
+from backend.rankings.calc.best import best_probabilities, smallest_set
 from backend.rankings.selectors.listing import cells, floats, mark_rows, rows_at, select_rows
 from backend.rankings.selectors.rows import RankingRow
 

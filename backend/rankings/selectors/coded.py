@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.domain.amounts import Flags, Ints
+from backend.money.amounts import Flags, Ints
 
 # About what a value takes with its position in a list.
 BYTES_OF_VALUE = 150

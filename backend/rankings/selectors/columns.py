@@ -1,12 +1,12 @@
 """The columns of offers and rankings.
 
 Version 1: their order never changes, new ones go last. A new column is an entry here and its value
-in `rows`; only a cell that shows more than its value has a renderer in `web.ranking.cells`.
+in `rows`; only a cell that shows more than its value has a renderer in `rankings.pages.ranking.cells`.
 """
 
-from backend.common.rest.table import ColumnType
-from backend.domain.region_groups import REGION_GROUPS
-from backend.domain.texts import text as _
+from backend.core.rest.table import ColumnType
+from backend.foundation.texts import text as _
+from backend.rankings.calc.region_groups import REGION_GROUPS
 from backend.rankings.selectors.machine_columns import MACHINE_COLUMNS
 from backend.rankings.selectors.ranking_column import ColumnScale, RankingColumn
 

@@ -11,12 +11,12 @@ from backend.catalog.models import Offer
 from backend.catalog.selectors.data_changes import require_unchanged
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.offers import offers_visible
-from backend.common.rest.parameters import InvalidParameters
-from backend.domain.comparison import delta_ratio
-from backend.domain.metrics import METRICS, Metric
-from backend.domain.pairwise import are_apart
-from backend.domain.texts import text as _
-from backend.domain.units import exact_decimal
+from backend.core.rest.parameters import InvalidParameters
+from backend.foundation.texts import text as _
+from backend.foundation.units import exact_decimal
+from backend.measure.metrics import METRICS, Metric
+from backend.measure.pairwise import are_apart
+from backend.rankings.calc.comparison import delta_ratio
 from backend.rankings.selectors.query import DEFAULT_SORT, RankingQuery
 from backend.rankings.selectors.ranking import ranking
 from backend.rankings.selectors.rows import RankingRow

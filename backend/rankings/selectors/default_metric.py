@@ -13,8 +13,8 @@ from backend.catalog.models import CurrentPrice
 from backend.catalog.selectors.data_changes import ANYTHING, read_of
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.offers import offers_visible
-from backend.common.shared_files import SharedFiles
-from backend.domain.pricing.purchase import PurchaseModel
+from backend.core.shared_files import SharedFiles
+from backend.money.pricing.purchase import PurchaseModel
 from backend.rankings.selectors.cache import BYTES_OF_SMALL, StampedCache
 from backend.rankings.selectors.known_tables import KnownTables
 from backend.rankings.selectors.parameters import RANKING_METRICS

@@ -4,8 +4,8 @@ import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from backend.common.rest.table import ColumnType
-from backend.domain.units import exact_decimal
+from backend.core.rest.table import ColumnType
+from backend.foundation.units import exact_decimal
 from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.query import Filter
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
 from backend.catalog.selectors.data_version import DataStamp
-from backend.domain.amounts import Flags
-from backend.domain.metrics import Metric
+from backend.measure.metrics import Metric
+from backend.money.amounts import Flags
 from backend.rankings.selectors.listing import floats, mark_rows, select_rows, value_counts
 from backend.rankings.selectors.query import Filter, RankingQuery
 from backend.rankings.selectors.ranking import ranking

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from backend.catalog.selectors.data_changes import offers_with_changes
 from backend.catalog.selectors.data_version import Position
-from backend.common.shared_files import SharedFiles
+from backend.core.shared_files import SharedFiles
 
 
 class Sized(Protocol):

@@ -11,10 +11,10 @@ from typing import Any, overload
 
 import numpy as np
 
-from backend.domain.amounts import Figures, Flags, Floats, Ints, as_one
-from backend.domain.metrics import Metric
-from backend.domain.ranking import RankingInput, Standings, standings
-from backend.domain.units import round_derived
+from backend.foundation.units import round_derived
+from backend.measure.metrics import Metric
+from backend.money.amounts import Figures, Flags, Floats, Ints, as_one
+from backend.rankings.calc.ranking import RankingInput, Standings, standings
 from backend.rankings.selectors.basis_table import FIGURES, MEASURED, BasisTable
 from backend.rankings.selectors.coded import Coded, CodedBuilder
 from backend.rankings.selectors.filters import meets

@@ -1,8 +1,8 @@
 """The first columns of offers and rankings (columns): what an offer is."""
 
 from backend.catalog.models import OfferKind, VcpuKind
-from backend.common.rest.table import ColumnType
-from backend.domain.texts import text as _
+from backend.core.rest.table import ColumnType
+from backend.foundation.texts import text as _
 from backend.rankings.selectors.ranking_column import RankingColumn
 
 MACHINE_COLUMNS: tuple[RankingColumn, ...] = (

@@ -6,9 +6,9 @@ from decimal import Decimal
 from uuid import UUID
 
 from backend.benchmarks.models import Source
-from backend.common.rest.parameters import InvalidParameters
-from backend.domain.metrics import METRICS
-from backend.domain.mix import MIX, MixPart, mix_log, mix_summary
+from backend.core.rest.parameters import InvalidParameters
+from backend.measure.metrics import METRICS
+from backend.rankings.calc.mix import MIX, MixPart, mix_log, mix_summary
 from backend.rankings.selectors.scores import Score
 
 # A mix is as good as the weakest of its figures.

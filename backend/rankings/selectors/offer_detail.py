@@ -17,8 +17,8 @@ from backend.catalog.selectors.current_prices import NEWEST_FIRST, end_of, has_b
 from backend.catalog.selectors.data_changes import require_unchanged
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.offers import offers_visible
-from backend.common import clock
-from backend.domain.metrics import BESIDE, METRICS
+from backend.core import clock
+from backend.measure.metrics import BESIDE, METRICS
 from backend.rankings.selectors.parameters import RANKING_METRICS
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import ranking

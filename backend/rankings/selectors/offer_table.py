@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from backend.catalog.models import Offer, Provider, Region
 from backend.catalog.selectors.cpu_credits import CREDIT_FIELDS
 from backend.catalog.selectors.offers import offers_visible
-from backend.common.reading import CHUNK
-from backend.domain.amounts import Flags, Ints, codes_of
+from backend.core.reading import CHUNK
+from backend.money.amounts import Flags, Ints, codes_of
 from backend.rankings.selectors.coded import Coded, CodedBuilder
 from backend.rankings.selectors.rows import DECIDED_BY, offer_cells
 from backend.rankings.selectors.texts import Texts

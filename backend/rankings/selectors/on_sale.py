@@ -10,11 +10,11 @@ from operator import eq
 import numpy as np
 
 from backend.catalog.models import VcpuKind
-from backend.domain.amounts import Flags
-from backend.domain.conclusions import name_list
-from backend.domain.texts import join_texts, number
-from backend.domain.texts import text as _
+from backend.foundation.texts import join_texts, number
+from backend.foundation.texts import text as _
+from backend.money.amounts import Flags
 from backend.providers.registry import provider
+from backend.rankings.calc.conclusions import name_list
 from backend.rankings.selectors.listing import mark_rows, select_rows, value_counts
 from backend.rankings.selectors.prices import TAX_UNKNOWN
 from backend.rankings.selectors.query import RANKED, SUSTAINED, RankingQuery

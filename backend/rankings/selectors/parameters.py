@@ -8,12 +8,12 @@ from enum import Enum
 from typing import Any
 
 from backend.catalog.selectors.price_choice import LIST, MACHINE, SUSTAINED_USE, TERMS
-from backend.common.rest.parameters import PAGING, Reader, day, number, one_of, text, whole
-from backend.domain.metrics import METRICS
-from backend.domain.pricing.extras import DISK, EGRESS, IP
-from backend.domain.pricing.periods import HOURS_IN_LONGEST_MONTH, PERIODS
-from backend.domain.pricing.quoted import MOST_SETUP_MONTHS
-from backend.domain.texts import text as _
+from backend.core.rest.parameters import PAGING, Reader, day, number, one_of, text, whole
+from backend.foundation.texts import text as _
+from backend.measure.metrics import METRICS
+from backend.money.pricing.extras import DISK, EGRESS, IP
+from backend.money.pricing.periods import HOURS_IN_LONGEST_MONTH, PERIODS
+from backend.money.pricing.quoted import MOST_SETUP_MONTHS
 from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.query import (
     BURST,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from backend.common.rest.parameters import (
+from backend.core.rest.parameters import (
     SHOWN_WARNINGS,
     InvalidParameters,
     boolean,
@@ -15,7 +15,7 @@ from backend.common.rest.parameters import (
     time,
     warning_of_unknown,
 )
-from backend.common.rest.table import ColumnType
+from backend.core.rest.table import ColumnType
 from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.parameters import (
     PARAMETER,

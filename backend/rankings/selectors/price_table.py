@@ -19,8 +19,8 @@ from backend.catalog.selectors.price_choice import (
     preference_terms,
 )
 from backend.catalog.selectors.read_prices import EPOCH, MICROSECOND, ReadPrices
-from backend.domain.amounts import Flags, Ints, codes_of, equal_groups
-from backend.domain.pricing.purchase import PurchaseModel
+from backend.money.amounts import Flags, Ints, codes_of, equal_groups
+from backend.money.pricing.purchase import PurchaseModel
 from backend.rankings.selectors.coded import Coded, CodedBuilder
 from backend.rankings.selectors.offer_table import OfferTable, key_of, keys_of
 from backend.rankings.selectors.quote_column import QuoteColumn

@@ -11,13 +11,13 @@ import numpy as np
 from backend.catalog.models import Offer
 from backend.catalog.selectors.extras import Tariffs, tariffs_of
 from backend.catalog.selectors.price_choice import PriceChoice
-from backend.domain.amounts import Flags, Floats
-from backend.domain.credit_columns import FloatOrArray, surplus_per_hour
-from backend.domain.errors import UnknownRate
-from backend.domain.money import RateTable
-from backend.domain.pricing.discounts import Discount, DiscountService, apply_discount, discount_of
-from backend.domain.pricing.effective import TERM_HOURS
-from backend.domain.pricing.extras import (
+from backend.foundation.errors import UnknownRate
+from backend.foundation.units import EXACT, round_derived
+from backend.money.amounts import Flags, Floats
+from backend.money.money import RateTable
+from backend.money.pricing.discounts import Discount, DiscountService, apply_discount, discount_of
+from backend.money.pricing.effective import TERM_HOURS
+from backend.money.pricing.extras import (
     DISK,
     EGRESS,
     IP,
@@ -28,9 +28,9 @@ from backend.domain.pricing.extras import (
     extras_of_month,
     inclusions_of,
 )
-from backend.domain.pricing.price_columns import ChargeColumns, spans
-from backend.domain.pricing.purchase import PurchaseModel
-from backend.domain.units import EXACT, round_derived
+from backend.money.pricing.price_columns import ChargeColumns, spans
+from backend.money.pricing.purchase import PurchaseModel
+from backend.rankings.calc.credit_columns import FloatOrArray, surplus_per_hour
 from backend.rankings.selectors.query import CONTRACT, RankingQuery
 
 # Lists of providers change about monthly; a price not read for longer may have changed.

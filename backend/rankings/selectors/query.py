@@ -10,13 +10,13 @@ from typing import Any
 from django.utils.functional import cached_property
 
 from backend.catalog.selectors.price_choice import LIST, MACHINE, ON_DEMAND, PriceBasis
-from backend.common.rest.parameters import PER_PAGE
-from backend.domain.metrics import METRICS, Metric
-from backend.domain.mix import MIX
-from backend.domain.pricing.discounts import Discount
-from backend.domain.pricing.extras import DISK, EGRESS, IP, ExtraAmounts
-from backend.domain.pricing.quoted import SETUP_MONTHS
-from backend.domain.units import HOURS_PER_MONTH
+from backend.core.rest.parameters import PER_PAGE
+from backend.foundation.units import HOURS_PER_MONTH
+from backend.measure.metrics import METRICS, Metric
+from backend.money.pricing.discounts import Discount
+from backend.money.pricing.extras import DISK, EGRESS, IP, ExtraAmounts
+from backend.money.pricing.quoted import SETUP_MONTHS
+from backend.rankings.calc.mix import MIX
 from backend.rankings.selectors.columns import COLUMNS_V1
 
 SUSTAINED, BURST = "sustained", "burst"

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.catalog.selectors.price_choice import Quote
-from backend.domain.amounts import Flags, Ints
-from backend.domain.pricing.effective import Charge
-from backend.domain.pricing.price_columns import ChargeColumns
+from backend.money.amounts import Flags, Ints
+from backend.money.pricing.effective import Charge
+from backend.money.pricing.price_columns import ChargeColumns
 from backend.rankings.selectors.coded import Coded, CodedBuilder
 from backend.rankings.selectors.texts import Texts
 

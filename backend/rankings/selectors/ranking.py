@@ -20,15 +20,15 @@ from backend.catalog.selectors.data_version import DataStamp, data_stamp
 from backend.catalog.selectors.discounts import no_discounts
 from backend.catalog.selectors.extras import Tariffs, tariffs
 from backend.catalog.selectors.rates import ALWAYS_KNOWN, currencies, rate_table
-from backend.common import clock
-from backend.common.rest.parameters import InvalidParameters
-from backend.common.shared_files import SharedFiles
-from backend.domain.amounts import Floats
-from backend.domain.errors import InvalidValue
-from backend.domain.metrics import METRICS, Metric
-from backend.domain.mix import MixPart, mix_shares
-from backend.domain.money import RateTable
-from backend.domain.pricing.discounts import Discount
+from backend.core import clock
+from backend.core.rest.parameters import InvalidParameters
+from backend.core.shared_files import SharedFiles
+from backend.foundation.errors import InvalidValue
+from backend.measure.metrics import METRICS, Metric
+from backend.money.amounts import Floats
+from backend.money.money import RateTable
+from backend.money.pricing.discounts import Discount
+from backend.rankings.calc.mix import MixPart, mix_shares
 from backend.rankings.selectors.basis_table import BasisTable
 from backend.rankings.selectors.cache import StampedCache
 from backend.rankings.selectors.columns import COLUMN

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from backend.common.rest.table import Column, ColumnType
+from backend.core.rest.table import Column, ColumnType
 
 
 class ColumnScale(Enum):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from backend.domain.requirement_document import MOST_SERVERS, RequirementDocument
+from backend.rankings.calc.requirement_document import MOST_SERVERS, RequirementDocument
 
 # A list of fleets has no place for the offers that cannot do it.
 FIELDS = tuple(name for name in RequirementDocument.model_fields if name != "infeasible_limit")

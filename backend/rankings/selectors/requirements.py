@@ -18,12 +18,18 @@ from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.data_version import DataStamp
 from backend.catalog.selectors.extras import Tariffs, tariffs, tariffs_of
 from backend.catalog.selectors.rates import rate_table
-from backend.common.rest.parameters import InvalidParameters, boolean
-from backend.common.work import calculation
-from backend.domain.conclusions import name_list
-from backend.domain.credits import STANDARD
-from backend.domain.errors import InvalidDocument, UnknownRate
-from backend.domain.fleets import (
+from backend.core.rest.parameters import InvalidParameters, boolean
+from backend.core.work import calculation
+from backend.foundation.errors import InvalidDocument, UnknownRate
+from backend.foundation.texts import text as _
+from backend.foundation.units import BYTES_PER_GB, EXACT, exact_decimal
+from backend.measure.credits import STANDARD
+from backend.measure.metrics import CPU_METRICS, METRICS
+from backend.measure.stats import UNFIT
+from backend.money.money import RateTable
+from backend.money.pricing.extras import DISK, EGRESS, Included, Tariff, Tiers, inclusions_of
+from backend.rankings.calc.conclusions import name_list
+from backend.rankings.calc.fleets import (
     Fleet,
     FleetTarget,
     Requirement,
@@ -32,14 +38,8 @@ from backend.domain.fleets import (
     ServerType,
     rule_of,
 )
-from backend.domain.metrics import CPU_METRICS, METRICS
-from backend.domain.money import RateTable
-from backend.domain.pricing.extras import DISK, EGRESS, Included, Tariff, Tiers, inclusions_of
-from backend.domain.requirement_document import RequirementDocument
-from backend.domain.requirements import InfeasibleOffer, Solution, solve
-from backend.domain.stats import UNFIT
-from backend.domain.texts import text as _
-from backend.domain.units import BYTES_PER_GB, EXACT, exact_decimal
+from backend.rankings.calc.requirement_document import RequirementDocument
+from backend.rankings.calc.requirements import InfeasibleOffer, Solution, solve
 from backend.rankings.selectors.on_sale import WORDS, asks_for_burstable, reasons
 from backend.rankings.selectors.prices import ONCE
 from backend.rankings.selectors.query import RankingQuery

@@ -10,12 +10,12 @@ from uuid import UUID
 from backend.benchmarks.selectors.scores import DERIVED
 from backend.catalog.models import Offer, VcpuKind
 from backend.catalog.selectors.price_choice import PriceChoice
-from backend.domain.credits import credit_flag
-from backend.domain.pairwise import NO_FIGURE
-from backend.domain.ranking import NOT_COMPARED, Standing
-from backend.domain.region_groups import region_group
-from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
+from backend.foundation.units import BYTES_PER_GB, BYTES_PER_GIB
+from backend.measure.credits import credit_flag
+from backend.measure.pairwise import NO_FIGURE
 from backend.providers.registry import provider
+from backend.rankings.calc.ranking import NOT_COMPARED, Standing
+from backend.rankings.calc.region_groups import region_group
 from backend.rankings.selectors.prices import Context, price_cells
 from backend.rankings.selectors.scores import Score
 
@@ -108,7 +108,7 @@ class RankingRow:
     is_unfit: bool = False
     """True if its score is shown and never compared; no column, the flags say why."""
     source_figure: int = NO_FIGURE
-    """Number of the figure that it shares with other rows (domain.pairwise); no column."""
+    """Number of the figure that it shares with other rows (measure.pairwise); no column."""
     no_orders_on: dt.date | None = None
     """Day on which its provider took no orders for it; no column, an answer that names it warns."""
 

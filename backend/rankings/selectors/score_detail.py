@@ -11,8 +11,8 @@ from backend.benchmarks.selectors.samples import of_offer, visible_samples
 from backend.benchmarks.selectors.scores import ScoreOrigin, score_origin
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
-from backend.domain.metrics import Metric
-from backend.domain.stats import UNFIT
+from backend.measure.metrics import Metric
+from backend.measure.stats import UNFIT
 
 MOST_SHOWN = 100
 

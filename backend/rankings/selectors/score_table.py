@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from backend.benchmarks.models import Source
 from backend.benchmarks.selectors.scores import DERIVED
 from backend.benchmarks.services.summaries import ReadScore, score_of
-from backend.domain.amounts import Flags, Floats, Ints, codes_of
-from backend.domain.metrics import Metric
-from backend.domain.pairwise import NO_FIGURE
-from backend.domain.stats import IntervalBasis, Summary
+from backend.measure.metrics import Metric
+from backend.measure.pairwise import NO_FIGURE
+from backend.measure.stats import IntervalBasis, Summary
+from backend.money.amounts import Flags, Floats, Ints, codes_of
 from backend.rankings.selectors.coded import Coded, CodedBuilder
 from backend.rankings.selectors.offer_table import OfferTable
 from backend.rankings.selectors.scores import Score

@@ -14,8 +14,8 @@ from backend.benchmarks.selectors.scores import Score, compute_scores
 from backend.benchmarks.services.summaries import summary_scores
 from backend.catalog.models import Offer
 from backend.catalog.selectors.current_prices import end_of
-from backend.domain.metrics import METRICS, Metric
-from backend.domain.stats import DISTURBED
+from backend.measure.metrics import METRICS, Metric
+from backend.measure.stats import DISTURBED
 
 __all__ = [
     "DISTURBED",

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from backend.domain.amounts import CLOSE, Floats, codes_of
-from backend.domain.comparison import UNKNOWN_DISTANCE, distance
+from backend.money.amounts import CLOSE, Floats, codes_of
+from backend.rankings.calc.comparison import UNKNOWN_DISTANCE, distance
 from backend.rankings.selectors.basis_table import FIGURES
 from backend.rankings.selectors.listing import cells, floats, mark_rows, rows_at, select_rows
 from backend.rankings.selectors.rows import RankingRow

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from backend.common.rest.table import json_cell
-from backend.domain.metrics import Metric
+from backend.core.rest.table import json_cell
+from backend.measure.metrics import Metric
 from backend.rankings.selectors.mix import Mix
 from backend.rankings.selectors.query import RankingQuery
 

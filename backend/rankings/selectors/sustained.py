@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from backend.catalog.models import VcpuKind
-from backend.domain.amounts import Flags, Floats, Ints, codes_of
-from backend.domain.credit_columns import ratios_without_credits
-from backend.domain.metrics import CPU_METRICS
+from backend.measure.metrics import CPU_METRICS
+from backend.money.amounts import Flags, Floats, Ints, codes_of
+from backend.rankings.calc.credit_columns import ratios_without_credits
 from backend.rankings.selectors.coded import Coded
 from backend.rankings.selectors.offer_table import OfferTable
 from backend.rankings.selectors.score_table import ScoreTable

@@ -9,7 +9,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.domain.amounts import Flags, Ints
+from backend.money.amounts import Flags, Ints
 
 
 @dataclass(frozen=True, eq=False)

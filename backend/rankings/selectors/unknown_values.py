@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from backend.catalog.selectors.data_version import DataStamp
-from backend.common.rest.parameters import nearest, printable
-from backend.common.rest.table import ColumnType
+from backend.core.rest.parameters import nearest, printable
+from backend.core.rest.table import ColumnType
 from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import ranking

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
 
-from backend.common.rest.parameters import InvalidParameters
-from backend.common.rest.parameters import given as stripped
+from backend.core.rest.parameters import InvalidParameters
+from backend.core.rest.parameters import given as stripped
 from backend.rankings.models import SavedView, Visibility
 from backend.rankings.selectors.parameters import canonical_names
 from backend.rankings.selectors.ranking import query_from

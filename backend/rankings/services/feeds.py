@@ -14,9 +14,9 @@ from backend.accounts.models import User, Workspace
 from backend.accounts.selectors.tokens import key_of_text, scope_of
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.tokens import key_secret
-from backend.common import clock
-from backend.common.logs import FEED_PREFIX
-from backend.domain.errors import InvalidValue
+from backend.core import clock
+from backend.core.logs import FEED_PREFIX
+from backend.foundation.errors import InvalidValue
 from backend.rankings.models import FeedKey, SavedView
 
 DEFAULT_DAYS, MAX_DAYS = 365, 3_650

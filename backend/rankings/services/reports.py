@@ -8,9 +8,9 @@ from django.db.models import QuerySet
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
-from backend.common.rest.table import json_rows
-from backend.common.slugs import slug_base
-from backend.domain.errors import InvalidValue
+from backend.core.rest.table import json_rows
+from backend.core.slugs import slug_base
+from backend.foundation.errors import InvalidValue
 from backend.rankings.models import Report, ReportKind
 from backend.rankings.selectors.columns import COLUMNS
 from backend.rankings.selectors.rows import RankingRow

@@ -8,12 +8,12 @@ from django.db import IntegrityError, transaction
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
 from backend.benchmarks.services.current_data import current_stamp
-from backend.common import clock
-from backend.common.applying import Applied
-from backend.common.rest.parameters import InvalidParameters
-from backend.common.rest.parameters import given as stripped
-from backend.common.slugs import free_slug, slug_base
-from backend.domain.errors import InvalidValue
+from backend.core import clock
+from backend.core.applying import Applied
+from backend.core.rest.parameters import InvalidParameters
+from backend.core.rest.parameters import given as stripped
+from backend.core.slugs import free_slug, slug_base
+from backend.foundation.errors import InvalidValue
 from backend.rankings.models import FeedKey, SavedView, Visibility
 from backend.rankings.selectors.ranking import query_from
 from backend.rankings.selectors.views import NOT_KEPT, SLUG, Params, is_unknown

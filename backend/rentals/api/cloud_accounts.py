@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from backend.accounts.api.authentication import actor
 from backend.accounts.models import CloudAccount
 from backend.accounts.services.acting import workspace_of
-from backend.common.rest.documents import (
+from backend.core.rest.documents import (
     AmountField,
     FlagField,
     NoDocument,
@@ -21,14 +21,14 @@ from backend.common.rest.documents import (
     Strict,
     TextField,
 )
-from backend.common.rest.permissions import ADMIN
-from backend.common.rest.problem import BadGateway, Conflict
-from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import ListAnswer, ListView, View, created_response
-from backend.common.rest.waiting import wait_for_worker
-from backend.domain.rentals import Budget
+from backend.core.rest.permissions import ADMIN
+from backend.core.rest.problem import BadGateway, Conflict
+from backend.core.rest.table import Column, ColumnType
+from backend.core.rest.views import ListAnswer, ListView, View, created_response
+from backend.core.rest.waiting import wait_for_worker
 from backend.providers.accounts import is_static_key
 from backend.providers.machines import Readiness
+from backend.providers.rentals import Budget
 from backend.rentals.selectors.cloud_accounts import accounts_visible, secret_age_days
 from backend.rentals.selectors.spending import account_month, month_budget
 from backend.rentals.services.cloud_accounts import (

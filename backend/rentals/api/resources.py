@@ -10,9 +10,9 @@ from backend.accounts.services.acting import workspace_of
 from backend.benchmarks.models import Resource, ResourceState
 from backend.benchmarks.selectors.rental_prices import parts_without_price, resource_cost
 from backend.catalog.selectors.read_prices import as_quoted
-from backend.common.rest.parameters import identifier, one_of, text
-from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import FilteredListView, ListAnswer
+from backend.core.rest.parameters import identifier, one_of, text
+from backend.core.rest.table import Column, ColumnType
+from backend.core.rest.views import FilteredListView, ListAnswer
 from backend.rentals.selectors.resources import resources_visible
 
 

@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 
 from backend.accounts.models import CloudAccount, Workspace
 from backend.benchmarks.models import ResourceState
-from backend.common import clock
+from backend.core import clock
 
 
 def accounts_visible(workspace: Workspace) -> QuerySet[CloudAccount]:

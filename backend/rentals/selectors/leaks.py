@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce
 
 from backend.accounts.models import AccessKind, CloudAccount
 from backend.benchmarks.models import TERMINAL_STATES, Resource, ResourceState, RunState, Step
-from backend.common import clock
+from backend.core import clock
 
 # Failed looks at an account one after the other, or failed calls to end a machine.
 ALARM_AFTER = 3

@@ -12,11 +12,11 @@ from backend.benchmarks.models import LedgerEntry, Resource, ResourceState
 from backend.benchmarks.selectors.costs import DEFAULT_CURRENCY, Cost, part_of
 from backend.benchmarks.selectors.rental_prices import parts_without_price
 from backend.catalog.selectors.rates import rate_table
-from backend.common import clock
-from backend.domain.errors import UnknownRate
-from backend.domain.money import Money
-from backend.domain.rentals import Budget
-from backend.domain.units import EXACT
+from backend.core import clock
+from backend.foundation.errors import UnknownRate
+from backend.foundation.units import EXACT
+from backend.money.money import Money
+from backend.providers.rentals import Budget
 from backend.rentals.selectors.leaks import RENTS
 
 # States in which a machine counts in its account and its budgets.

@@ -9,10 +9,10 @@ from django.db import connection, transaction
 
 from backend.accounts.models import AuditEntry, CloudAccount
 from backend.accounts.services.audit import audit_record
-from backend.common import clock
-from backend.common.crypto import unseal
-from backend.common.logs import scrub
-from backend.common.sealing import identity_of
+from backend.core import clock
+from backend.core.crypto import unseal
+from backend.core.logs import scrub
+from backend.core.sealing import identity_of
 
 USE_NOTED_EVERY = dt.timedelta(minutes=1)
 # The audit trail is never emptied: an entry for each call would bury what people did.

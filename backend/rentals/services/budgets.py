@@ -9,16 +9,16 @@ from django.db.models import Q, Sum
 from django.db.models.functions import Coalesce
 
 from backend.accounts.models import CloudAccount
+from backend.benchmarks.calc.rented_parts import kinds_without_price, parts_document
 from backend.benchmarks.models import Resource, ResourcePurchase, ResourceState, Run
 from backend.benchmarks.selectors.rental_prices import rental_price, rental_prices, run_sending
 from backend.benchmarks.services.run_notes import event_record
 from backend.catalog.models import Offer
 from backend.catalog.selectors.extras import tariffs
 from backend.catalog.selectors.rates import rate_table
-from backend.domain.errors import DomainError
-from backend.domain.money import Money
-from backend.domain.rentals import Budget, Cap, refusal
-from backend.domain.rented_parts import kinds_without_price, parts_document
+from backend.foundation.errors import DomainError
+from backend.money.money import Money
+from backend.providers.rentals import Budget, Cap, refusal
 from backend.rentals.selectors.spending import (
     COUNTED,
     machine_amounts,

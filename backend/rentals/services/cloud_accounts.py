@@ -15,18 +15,18 @@ from backend.accounts.models import AccessKind, CloudAccount, Workspace
 from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.models import ResourceState
-from backend.common import clock
-from backend.common.crypto import seal
-from backend.common.queue import Task, enqueue
-from backend.common.sealing import identity_of
-from backend.domain.errors import DomainError, InvalidValue
-from backend.domain.rentals import Budget
+from backend.core import clock
+from backend.core.crypto import seal
+from backend.core.queue import Task, enqueue
+from backend.core.sealing import identity_of
+from backend.foundation.errors import DomainError, InvalidValue
 from backend.providers.accounts import (
     check_secret,
     check_settings,
     identity_settings,
     needs_secret,
 )
+from backend.providers.rentals import Budget
 
 MAX_MACHINES = 1000
 MAX_VCPUS = 1_000_000

@@ -10,6 +10,12 @@ from decimal import Decimal
 from django.db import transaction
 
 from backend.accounts.services.audit import audit_record
+from backend.benchmarks.calc.rented_parts import (
+    LedgerKind,
+    hourly_price_of_parts,
+    parts_of,
+    traffic_cost,
+)
 from backend.benchmarks.models import (
     Host,
     HostState,
@@ -19,10 +25,9 @@ from backend.benchmarks.models import (
     RunState,
 )
 from backend.benchmarks.services.login_keys import fresh_private_key, host_key_seal
-from backend.common import clock
-from backend.domain.rentals import charges, round_to_column
-from backend.domain.rented_parts import LedgerKind, hourly_price_of_parts, parts_of, traffic_cost
+from backend.core import clock
 from backend.providers.registry import provider as provider_record
+from backend.providers.rentals import charges, round_to_column
 
 
 @transaction.atomic

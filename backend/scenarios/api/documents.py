@@ -9,7 +9,7 @@ from typing import Any
 from rest_framework import serializers
 
 from backend.catalog.api.documents import AnyNumberField
-from backend.common.rest.documents import Strict, TextField
+from backend.core.rest.documents import Strict, TextField
 
 Fields = serializers.DictField
 

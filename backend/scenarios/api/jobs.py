@@ -11,12 +11,12 @@ from rest_framework.reverse import reverse
 from backend.accounts.api.authentication import actor
 from backend.accounts.models import Scope
 from backend.accounts.services.acting import workspace_of
-from backend.common.rest.jobs import job_data
-from backend.common.rest.preferences import APPLIED, RESPOND_ASYNC
-from backend.common.rest.problem import Conflict, Gone
-from backend.common.work import RETRY_S, WorkRefused
-from backend.domain.errors import InvalidDocument
-from backend.domain.scenarios.work import TooMuchWork
+from backend.core.rest.jobs import job_data
+from backend.core.rest.preferences import APPLIED, RESPOND_ASYNC
+from backend.core.rest.problem import Conflict, Gone
+from backend.core.work import RETRY_S, WorkRefused
+from backend.foundation.errors import InvalidDocument
+from backend.scenarios.calc.work import TooMuchWork
 from backend.scenarios.models import JobState, ScenarioJob
 from backend.scenarios.selectors.jobs import job_progress, job_result
 from backend.scenarios.services.job_requests import TooManyJobs, job_create

@@ -10,11 +10,11 @@ from rest_framework.response import Response
 
 from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of
-from backend.common.rest.applied import AppliedDocuments
-from backend.common.rest.documents import FlagField, Problem, Strict, TextField
-from backend.common.rest.parsers import ExactJSONParser
-from backend.common.rest.permissions import WRITE
-from backend.common.rest.views import View
+from backend.core.rest.applied import AppliedDocuments
+from backend.core.rest.documents import FlagField, Problem, Strict, TextField
+from backend.core.rest.parsers import ExactJSONParser
+from backend.core.rest.permissions import WRITE
+from backend.core.rest.views import View
 from backend.scenarios.selectors.scenarios import scenarios_visible
 from backend.scenarios.services.scenarios import MOST_BYTES, scenarios_apply
 

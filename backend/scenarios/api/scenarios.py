@@ -11,19 +11,17 @@ from rest_framework.response import Response
 
 from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of, workspace_slug
-from backend.common.rest.documents import Problem
-from backend.common.rest.jobs import Job
-from backend.common.rest.parameters import InvalidParameters, given
-from backend.common.rest.parsers import ExactJSONParser
-from backend.common.rest.permissions import READ, WRITE
-from backend.common.rest.preferences import RESPOND_ASYNC, prefers
-from backend.common.rest.problem import Conflict
-from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import ListAnswer, ListView, View, created_response
-from backend.common.work import WorkRefused
-from backend.domain.errors import InvalidDocument
-from backend.domain.scenarios.document import ScenarioDocument
-from backend.domain.scenarios.work import TooMuchWork
+from backend.core.rest.documents import Problem
+from backend.core.rest.jobs import Job
+from backend.core.rest.parameters import InvalidParameters, given
+from backend.core.rest.parsers import ExactJSONParser
+from backend.core.rest.permissions import READ, WRITE
+from backend.core.rest.preferences import RESPOND_ASYNC, prefers
+from backend.core.rest.problem import Conflict
+from backend.core.rest.table import Column, ColumnType
+from backend.core.rest.views import ListAnswer, ListView, View, created_response
+from backend.core.work import WorkRefused
+from backend.foundation.errors import InvalidDocument
 from backend.scenarios.api.documents import (
     ScenarioChange,
     ScenarioDetail,
@@ -31,6 +29,8 @@ from backend.scenarios.api.documents import (
     ScenarioResult,
 )
 from backend.scenarios.api.jobs import naming_jobs, queue_job
+from backend.scenarios.calc.document import ScenarioDocument
+from backend.scenarios.calc.work import TooMuchWork
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import (
     scenario_by_slug,

@@ -9,17 +9,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from backend.benchmarks.services.current_data import current_stamp
-from backend.common.rest.documents import Problem
-from backend.common.rest.openapi import query_parameters
-from backend.common.rest.parameters import Reader, boolean, one_of, read, text, whole
-from backend.common.rest.permissions import READ
-from backend.common.rest.problem import Unprocessable
-from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import ListAnswer, ListView, View
-from backend.domain.errors import InvalidDocument
-from backend.domain.scenarios.results import money
+from backend.core.rest.documents import Problem
+from backend.core.rest.openapi import query_parameters
+from backend.core.rest.parameters import Reader, boolean, one_of, read, text, whole
+from backend.core.rest.permissions import READ
+from backend.core.rest.problem import Unprocessable
+from backend.core.rest.table import Column, ColumnType
+from backend.core.rest.views import ListAnswer, ListView, View
+from backend.foundation.errors import InvalidDocument
 from backend.scenarios.api.documents import OfferMix
 from backend.scenarios.api.scenarios import scenario_of
+from backend.scenarios.calc.results import money
 from backend.scenarios.selectors.screening import (
     LIMIT,
     MOST_LIMIT,

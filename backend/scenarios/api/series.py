@@ -7,13 +7,13 @@ from typing import Any
 
 from rest_framework.request import Request
 
-from backend.common.rest.parameters import InvalidParameters, one_of, whole
-from backend.common.rest.problem import Conflict
-from backend.common.rest.table import Column, ColumnType
-from backend.common.rest.views import MAX_EXPORT_ROWS, ListAnswer, ListView
-from backend.domain.errors import InvalidDocument
-from backend.domain.scenarios.series import MOST_POINTS
+from backend.core.rest.parameters import InvalidParameters, one_of, whole
+from backend.core.rest.problem import Conflict
+from backend.core.rest.table import Column, ColumnType
+from backend.core.rest.views import MAX_EXPORT_ROWS, ListAnswer, ListView
+from backend.foundation.errors import InvalidDocument
 from backend.scenarios.api.scenarios import scenario_of
+from backend.scenarios.calc.series import MOST_POINTS
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import scenario_series
 

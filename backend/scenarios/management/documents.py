@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from backend.domain.errors import DomainError
+from backend.foundation.errors import DomainError
 
 
 class DocumentCommand(BaseCommand):

@@ -8,10 +8,10 @@ from typing import Any
 
 from backend.benchmarks.selectors.scores import Score, compute_scores
 from backend.catalog.models import Offer
-from backend.domain import figures
-from backend.domain.credits import STANDARD, credit_flag
-from backend.domain.documents.values import exact
-from backend.domain.metrics import METRICS
+from backend.foundation import figures
+from backend.foundation.documents.values import exact
+from backend.measure.credits import STANDARD, credit_flag
+from backend.measure.metrics import METRICS
 from backend.rankings.selectors.ranking import ratios_under_load
 from backend.scenarios.selectors.quoted import DIGITS, text
 

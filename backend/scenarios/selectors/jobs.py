@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 
 from backend.accounts.models import Workspace
-from backend.common import clock
+from backend.core import clock
 from backend.scenarios.models import JobState, ScenarioJob, ScenarioJobPiece
 
 

@@ -10,7 +10,7 @@ from backend.benchmarks.selectors.scores import Score
 from backend.benchmarks.services.summaries import summary_scores
 from backend.catalog.models import HardwareModel, Offer
 from backend.catalog.selectors.offers import offers_visible, offers_with_words
-from backend.domain.metrics import CPU_METRICS
+from backend.measure.metrics import CPU_METRICS
 from backend.scenarios.selectors.resolving import NamedPrice, prices_by_name
 
 MOST_MATCHES = 8

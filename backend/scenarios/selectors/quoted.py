@@ -9,11 +9,11 @@ from typing import Any
 from backend.catalog.models import Offer, OfferKind
 from backend.catalog.selectors.price_choice import PriceChoice
 from backend.catalog.selectors.read_prices import as_quoted
-from backend.domain.errors import InvalidValue, UnknownRate
-from backend.domain.money import RateTable
-from backend.domain.pricing.effective import TIERS, Charge
-from backend.domain.pricing.purchase import PurchaseModel
-from backend.domain.units import HOURS_PER_MONTH
+from backend.foundation.errors import InvalidValue, UnknownRate
+from backend.foundation.units import HOURS_PER_MONTH
+from backend.money.money import RateTable
+from backend.money.pricing.effective import TIERS, Charge
+from backend.money.pricing.purchase import PurchaseModel
 
 # Derived amounts stay within the 40 characters that a document takes.
 DIGITS = Context(prec=28, rounding=ROUND_HALF_EVEN)

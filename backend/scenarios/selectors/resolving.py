@@ -26,8 +26,8 @@ from backend.catalog.selectors.price_choice import (
     PriceChoice,
 )
 from backend.catalog.selectors.rates import rate_table
-from backend.domain.errors import InvalidDocument, InvalidValue
-from backend.domain.scenarios.document import ScenarioDocument
+from backend.foundation.errors import InvalidDocument, InvalidValue
+from backend.scenarios.calc.document import ScenarioDocument
 from backend.scenarios.selectors.capacities import capacities_put
 from backend.scenarios.selectors.quoted import (
     Exchange,

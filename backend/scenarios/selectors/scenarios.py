@@ -13,13 +13,13 @@ from django.db.models import QuerySet
 
 from backend.accounts.models import Scope, Workspace
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE
-from backend.common import clock
-from backend.common.work import calculation, most_steps
-from backend.domain.scenarios.cost_curves import CostCurve, cost_curves
-from backend.domain.scenarios.results import input_sha256
-from backend.domain.scenarios.series import MOST_POINTS, series
-from backend.domain.scenarios.simulate import simulate
-from backend.domain.scenarios.work import (
+from backend.core import clock
+from backend.core.work import calculation, most_steps
+from backend.scenarios.calc.cost_curves import CostCurve, cost_curves
+from backend.scenarios.calc.results import input_sha256
+from backend.scenarios.calc.series import MOST_POINTS, series
+from backend.scenarios.calc.simulate import simulate
+from backend.scenarios.calc.work import (
     ADVICE,
     MOST_MAP_WORK,
     MOST_WORK,

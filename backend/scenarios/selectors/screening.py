@@ -28,16 +28,16 @@ from backend.catalog.selectors.price_choice import (
     choose_prices,
 )
 from backend.catalog.selectors.rates import rate_table
-from backend.common import clock
-from backend.common.work import calculation, most_steps
-from backend.domain.errors import InvalidDocument, InvalidValue
-from backend.domain.scenarios.document import OptionDocument, ScenarioDocument
-from backend.domain.scenarios.documents import option_from, scenario_from
-from backend.domain.scenarios.model import Option, ScenarioInput
-from backend.domain.scenarios.peak_mix import PeakMix, peak_mix
-from backend.domain.scenarios.screening import screen
-from backend.domain.scenarios.work import MOST_WORK, check_screening_work
+from backend.core import clock
+from backend.core.work import calculation, most_steps
+from backend.foundation.errors import InvalidDocument, InvalidValue
 from backend.providers.registry import provider as provider_record
+from backend.scenarios.calc.document import OptionDocument, ScenarioDocument
+from backend.scenarios.calc.documents import option_from, scenario_from
+from backend.scenarios.calc.model import Option, ScenarioInput
+from backend.scenarios.calc.peak_mix import PeakMix, peak_mix
+from backend.scenarios.calc.screening import screen
+from backend.scenarios.calc.work import MOST_WORK, check_screening_work
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.capacities import (
     METRIC,

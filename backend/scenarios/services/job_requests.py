@@ -8,12 +8,12 @@ from django.db import transaction
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
-from backend.common import clock
-from backend.common.work import calculation
-from backend.domain.errors import DomainError, InvalidDocument
-from backend.domain.parsing.texts import why_not_kept
-from backend.domain.scenarios.documents import scenario_from
-from backend.domain.scenarios.work import ADVICE, check_job_work
+from backend.core import clock
+from backend.core.work import calculation
+from backend.foundation.errors import DomainError, InvalidDocument
+from backend.foundation.reading.texts import why_not_kept
+from backend.scenarios.calc.documents import scenario_from
+from backend.scenarios.calc.work import ADVICE, check_job_work
 from backend.scenarios.models import OPEN_STATES, ScenarioJob, ScenarioJobPiece
 from backend.scenarios.selectors.resolving import resolve
 from backend.scenarios.selectors.scenarios import storable

@@ -14,9 +14,9 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from backend.accounts.services.audit import audit_record
-from backend.common import clock
-from backend.common.queue import Task, enqueue
-from backend.domain.errors import DomainError, Reason
+from backend.core import clock
+from backend.core.queue import Task, enqueue
+from backend.foundation.errors import DomainError, Reason
 from backend.scenarios.models import OPEN_STATES, JobState, ScenarioJob, ScenarioJobPiece
 from backend.scenarios.selectors.jobs import pieces_due
 

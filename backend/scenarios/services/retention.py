@@ -4,7 +4,7 @@ import datetime as dt
 
 from django.db.models import QuerySet
 
-from backend.common.retention import Retention
+from backend.core.retention import Retention
 from backend.scenarios.models import ScenarioJob
 
 

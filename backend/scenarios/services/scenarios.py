@@ -8,12 +8,12 @@ from django.db import IntegrityError, transaction
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.audit import audit_record
-from backend.common import clock
-from backend.common.applying import Applied
-from backend.common.slugs import free_slug, slug_base
-from backend.domain.errors import DomainError, InvalidDocument, InvalidValue
-from backend.domain.parsing.texts import why_not_kept
-from backend.domain.scenarios.templates import TEMPLATES
+from backend.core import clock
+from backend.core.applying import Applied
+from backend.core.slugs import free_slug, slug_base
+from backend.foundation.errors import DomainError, InvalidDocument, InvalidValue
+from backend.foundation.reading.texts import why_not_kept
+from backend.scenarios.calc.templates import TEMPLATES
 from backend.scenarios.models import Scenario
 from backend.scenarios.selectors.scenarios import simulate_document, storable
 

@@ -17,12 +17,12 @@ from backend.benchmarks.services.offers import OfferInUse, offer_delete
 from backend.catalog.models import Offer, OfferKind, VcpuKind
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.services.offers import MOST_NAME, offer_update
-from backend.common.rest.deleting import delete_response, deleting
-from backend.common.rest.documents import Strict, TextField
-from backend.common.rest.parameters import printable
-from backend.common.rest.permissions import WRITE
-from backend.common.rest.problem import Conflict
-from backend.domain.units import BYTES_PER_GB, BYTES_PER_GIB
+from backend.core.rest.deleting import delete_response, deleting
+from backend.core.rest.documents import Strict, TextField
+from backend.core.rest.parameters import printable
+from backend.core.rest.permissions import WRITE
+from backend.core.rest.problem import Conflict
+from backend.foundation.units import BYTES_PER_GB, BYTES_PER_GIB
 from backend.rankings.api.rankings import OFFER_SCHEMA, OfferView
 from backend.search.selectors.mentions import offer_mentions
 

@@ -10,9 +10,9 @@ from rest_framework.response import Response
 
 from backend.accounts.api.authentication import reader
 from backend.accounts.services.acting import workspace_of
-from backend.common.rest.documents import Problem
-from backend.common.rest.parameters import InvalidParameters
-from backend.common.rest.views import View
+from backend.core.rest.documents import Problem
+from backend.core.rest.parameters import InvalidParameters
+from backend.core.rest.views import View
 from backend.search.selectors.search import search
 
 

@@ -9,7 +9,7 @@ from django.db.models.functions import Cast
 from backend.accounts.models import Workspace
 from backend.benchmarks.selectors.consequences import offer_consequences
 from backend.catalog.models import Offer
-from backend.domain.texts import text as _
+from backend.foundation.texts import text as _
 from backend.rankings.models import SavedView
 from backend.scenarios.models import Scenario
 

@@ -12,7 +12,7 @@ from backend.benchmarks.selectors.hosts import hosts_standing
 from backend.benchmarks.selectors.runs import STAGES, runs_visible
 from backend.catalog.models import Offer
 from backend.catalog.selectors.offers import offers_visible
-from backend.domain.metrics import METRICS
+from backend.measure.metrics import METRICS
 from backend.rankings.selectors.filters import has_words
 from backend.rankings.selectors.views import views_visible
 from backend.rankings.services.reports import reports_visible

@@ -16,7 +16,7 @@ from contextlib import closing, contextmanager
 from enum import StrEnum
 from pathlib import Path
 
-from backend.domain.errors import DriverError, Reason
+from backend.foundation.errors import DriverError, Reason
 from backend.providers.machines import (
     INSTALLATION,
     LaunchSpec,

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from backend.domain.errors import DriverError, Reason
-from backend.domain.host_keys import HostKey
-from backend.domain.parsing.console import console_host_key
+from backend.foundation.errors import DriverError, Reason
+from backend.providers.console import console_host_key
+from backend.providers.host_keys import HostKey
 from backend.providers.machines import (
     Access,
     Inventory,

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from backend.domain.errors import InvalidValue
-from backend.domain.pricing.billing.lifetimes import HOUR_S, Horizon
-from backend.domain.pricing.billing.terms import Terms
-from backend.domain.units import HOURS_PER_MONTH
+from backend.foundation.errors import InvalidValue
+from backend.foundation.units import HOURS_PER_MONTH
+from backend.money.pricing.billing.lifetimes import HOUR_S, Horizon
+from backend.money.pricing.billing.terms import Terms
 from tests.oracles.billing.lifetimes import Lifetime, at_least, hours, seconds_within
 
 

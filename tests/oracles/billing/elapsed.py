@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from backend.domain.errors import InvalidValue
-from backend.domain.pricing.billing.lifetimes import HOUR_S, MINUTE_S, Horizon, months
-from backend.domain.pricing.billing.terms import Terms
+from backend.foundation.errors import InvalidValue
+from backend.money.pricing.billing.lifetimes import HOUR_S, MINUTE_S, Horizon, months
+from backend.money.pricing.billing.terms import Terms
 from tests.oracles.billing.lifetimes import Lifetime, at_least, ceiling
 
 

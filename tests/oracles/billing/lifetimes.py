@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from backend.domain.pricing.billing.lifetimes import HOUR_S, Horizon
-from backend.domain.scenarios.lives import Lives
+from backend.money.pricing.billing.lifetimes import HOUR_S, Horizon
+from backend.scenarios.calc.lives import Lives
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from backend.domain.pricing.billing.lifetimes import (
+from backend.money.pricing.billing.lifetimes import (
     CALENDAR,
     HOUR_S,
     THIRTY_DAYS,
     Horizon,
     months,
 )
-from backend.domain.pricing.billing.terms import Terms
+from backend.money.pricing.billing.terms import Terms
 from tests.oracles.billing.lifetimes import Lifetime, seconds_within
 
 

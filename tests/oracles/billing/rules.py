@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
 
-from backend.domain.pricing.billing.lifetimes import Horizon
-from backend.domain.pricing.billing.terms import Terms
+from backend.money.pricing.billing.lifetimes import Horizon
+from backend.money.pricing.billing.terms import Terms
 from tests.oracles.billing.commitments import reserved, savings
 from tests.oracles.billing.elapsed import hour_ceil, hour_ceil_cap, per_minute, per_second, spot
 from tests.oracles.billing.lifetimes import Lifetime

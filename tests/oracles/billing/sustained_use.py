@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
-from backend.domain.errors import InvalidValue
-from backend.domain.pricing.billing.lifetimes import HOUR_S, Horizon, months
-from backend.domain.pricing.billing.sustained_use import share_of_list_price
-from backend.domain.pricing.billing.terms import Terms
+from backend.foundation.errors import InvalidValue
+from backend.money.pricing.billing.lifetimes import HOUR_S, Horizon, months
+from backend.money.pricing.billing.sustained_use import share_of_list_price
+from backend.money.pricing.billing.terms import Terms
 from tests.oracles.billing.lifetimes import Lifetime, seconds_within
 
 

@@ -6,7 +6,7 @@ It is a model: real work varies less or more, and then waits less or more.
 
 import math
 
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 
 MOST_SERVERS = 100_000
 

@@ -15,11 +15,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.domain.covering import useful_types
-from backend.domain.errors import InvalidValue
-from backend.domain.pricing.billing.lifetimes import HOUR_S
-from backend.domain.scenarios.model import ScenarioInput
-from backend.domain.scenarios.needed import servers_needed
+from backend.foundation.errors import InvalidValue
+from backend.money.pricing.billing.lifetimes import HOUR_S
+from backend.rankings.calc.covering import useful_types
+from backend.scenarios.calc.model import ScenarioInput
+from backend.scenarios.calc.needed import servers_needed
 
 MOST_LEVELS = 4000
 

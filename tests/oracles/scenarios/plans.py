@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from backend.domain.scenarios.scan import Servers
+from backend.scenarios.calc.scan import Servers
 
 
 @dataclass(frozen=True)

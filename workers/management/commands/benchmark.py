@@ -25,9 +25,9 @@ from backend.benchmarks.services.runs import run_cancel, run_create
 from backend.benchmarks.services.workers import workers_alive
 from backend.catalog.models import OfferKind
 from backend.catalog.services.prices import PriceInput, price_observation_create
-from backend.domain.errors import DomainError
-from backend.domain.probes import CHOICES, INVENTORY
-from backend.domain.profiles import LISTS, OTHER_PARAMETERS, PARAMETERS, PROFILES
+from backend.foundation.errors import DomainError
+from backend.measure.probes import CHOICES, INVENTORY
+from backend.measure.profiles import LISTS, OTHER_PARAMETERS, PARAMETERS, PROFILES
 from workers.engine import report
 from workers.engine.host_scan import scan_host
 from workers.engine.in_process import StandIn, follow

@@ -16,7 +16,7 @@ from backend.benchmarks.selectors.campaigns import CampaignView, campaign_view
 from backend.benchmarks.selectors.costs import Cost, shown
 from backend.benchmarks.selectors.rounds import RoundFigures, RoundTargets, round_figures
 from backend.benchmarks.services.campaigns import campaign_cancel, campaign_start
-from backend.domain.errors import DomainError
+from backend.foundation.errors import DomainError
 from workers.engine.in_process import StandIn, follow
 
 ACTOR = "command"

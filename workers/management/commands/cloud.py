@@ -11,10 +11,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.accounts.models import CloudAccount
 from backend.accounts.services.installation import installation_adopt
-from backend.common import clock
-from backend.domain.errors import DriverError
-from backend.domain.rented_bills import match_machines
+from backend.core import clock
+from backend.foundation.errors import DriverError
 from backend.providers.machines import Readiness
+from backend.rentals.calc.rented_bills import match_machines
 from backend.rentals.selectors.cloud_accounts import preflight_by_region
 from backend.rentals.selectors.spending import month_ledger
 from workers.remote.registry import bill

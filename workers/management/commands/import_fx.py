@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.catalog.services.rates import RatesReport, rates_record
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 from backend.providers.ecb import rates as ecb
 from backend.providers.http import FetchError
 from workers.pricelists.fetching import rates_now

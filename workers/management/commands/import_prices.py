@@ -13,12 +13,12 @@ from django.db import transaction
 from backend.benchmarks.services.twins import twins_refresh
 from backend.catalog.selectors.published_prices import on_demand_prices
 from backend.catalog.services.price_import import ImportReport, prices_record
-from backend.common import clock
-from backend.domain.errors import DomainError
-from backend.domain.parsing.prices import ParsedPrice
-from backend.domain.parsing.prices.collected import Collected
-from backend.domain.price_refresh import ProviderProgress
+from backend.core import clock
+from backend.foundation.errors import DomainError
+from backend.money.price_lists import ParsedPrice
+from backend.money.price_lists.collected import Collected
 from backend.providers.http import FetchError
+from backend.providers.price_refresh import ProviderProgress
 from backend.providers.registry import PROVIDERS
 from backend.providers.spool import Spool
 from workers.pricelists.fetching import fetch_now, refresh_now

@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from backend.common.object_store import StoreAway
+from backend.core.object_store import StoreAway
 from workers import retention
 
 

@@ -10,6 +10,7 @@ from django.db.models import CharField
 from django.db.models.functions import Cast
 
 from backend.accounts.management.workspaces import workspace_argument, workspace_option
+from backend.benchmarks.calc.run_changes import MetricChange, RunChange
 from backend.benchmarks.models import Run, RunState
 from backend.benchmarks.selectors.run_changes import (
     LEAST_LOSS_RATIO,
@@ -18,9 +19,8 @@ from backend.benchmarks.selectors.run_changes import (
 )
 from backend.benchmarks.selectors.runs import run_view, runs_visible
 from backend.benchmarks.services.runs import run_cancel
-from backend.domain import figures
-from backend.domain.metrics import METRICS
-from backend.domain.run_changes import MetricChange, RunChange
+from backend.foundation import figures
+from backend.measure.metrics import METRICS
 from workers.engine import report
 
 ACTOR = "command"

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from backend.domain.probes import PROBES, series_of
-from backend.domain.stats import StoppingRule
+from backend.measure.probes import PROBES, series_of
+from backend.measure.stats import StoppingRule
 from workers.remote.bounds import MAX_STEPS, RunBounds
 from workers.remote.probes.plan import Plan
 

@@ -4,9 +4,9 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from backend.domain.metrics import METRICS
-from backend.domain.metrics.general_performance import CRYPTO
-from backend.domain.probes import (
+from backend.measure.metrics import METRICS
+from backend.measure.metrics.general_performance import CRYPTO
+from backend.measure.probes import (
     INVENTORY,
     PACKAGES,
     PROBES,
@@ -14,7 +14,7 @@ from backend.domain.probes import (
     probes_to_measure,
     series_of,
 )
-from backend.domain.profiles import (
+from backend.measure.profiles import (
     CAREFUL,
     DIRECTORY,
     MATRIX_DEPTHS,
@@ -25,7 +25,7 @@ from backend.domain.profiles import (
     may_measure,
     most_sent_bytes,
 )
-from backend.domain.stats import StoppingRule
+from backend.measure.stats import StoppingRule
 
 # A file size that a person asked for is copied whole unless the disk is slower than this.
 LEAST_BYTES_PER_DISK_S = 32 * 2**20

@@ -9,7 +9,7 @@ from backend.accounts.models import ApiToken, Scope, User
 from backend.accounts.services.people import user_create
 from backend.accounts.services.tokens import DEFAULT_DAYS, token_create, token_revoke
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, workspace_named
-from backend.domain.errors import DomainError, InvalidValue
+from backend.foundation.errors import DomainError, InvalidValue
 
 FIRST_PERSON = "admin"
 

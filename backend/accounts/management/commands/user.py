@@ -15,7 +15,7 @@ from backend.accounts.services.people import (
     user_switch,
 )
 from backend.accounts.services.workspaces import home_workspace
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 
 
 class Command(BaseCommand):

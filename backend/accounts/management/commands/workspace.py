@@ -10,7 +10,7 @@ from django.urls import reverse
 from backend.accounts.models import ROLES, User, Workspace
 from backend.accounts.services.members import invitation_create, workspace_create
 from backend.accounts.services.workspaces import DEFAULT_WORKSPACE, workspace_named
-from backend.domain.errors import DomainError
+from backend.foundation.errors import DomainError
 
 ACTOR = "command"
 

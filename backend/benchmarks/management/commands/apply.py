@@ -6,10 +6,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.accounts.management.workspaces import workspace_argument, workspace_option
+from backend.benchmarks.calc.setup_document import MAX_FILE_BYTES, SetupFile, read_setup
 from backend.benchmarks.management.texts import text_of
 from backend.benchmarks.services.setup_files import SetupChange, setup_apply
-from backend.domain.errors import InvalidDocument
-from backend.domain.setup_document import MAX_FILE_BYTES, SetupFile, read_setup
+from backend.foundation.errors import InvalidDocument
 
 ACTOR = "command"
 SIGNS = {"create": "+", "update": "~", "delete": "-"}

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.benchmarks.services.drains import active_runs, drain_begin, drain_end
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 
 LOOK_S = 1.0
 

@@ -15,7 +15,7 @@ from backend.benchmarks.services.host_lists import (
     hosts_import,
 )
 from backend.catalog.models import OfferKind
-from backend.domain.errors import InvalidDocument
+from backend.foundation.errors import InvalidDocument
 
 # What files of these names are, where no format is stated.
 SUFFIXES = {".csv": "csv", ".xlsx": "csv", ".ini": "ansible", ".yaml": "ansible", ".yml": "ansible"}

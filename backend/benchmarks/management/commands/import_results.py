@@ -9,9 +9,9 @@ from backend.accounts.management.workspaces import workspace_argument, workspace
 from backend.benchmarks.management.texts import text_of
 from backend.benchmarks.services.imports import MAX_TEXT_BYTES, result_import
 from backend.catalog.selectors.offers import offers_visible
-from backend.domain import figures
-from backend.domain.errors import DomainError
-from backend.domain.parsing.importing import PARAMETERS, TOOLS
+from backend.foundation import figures
+from backend.foundation.errors import DomainError
+from backend.measure.readers.importing import PARAMETERS, TOOLS
 
 WORDS = {"true": True, "false": False}
 

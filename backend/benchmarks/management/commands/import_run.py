@@ -10,7 +10,7 @@ from backend.accounts.management.workspaces import workspace_argument, workspace
 from backend.benchmarks.services.archive_import import run_import
 from backend.benchmarks.services.archive_reading import MAX_PACKED_BYTES
 from backend.catalog.selectors.offers import offers_visible
-from backend.domain.errors import DomainError
+from backend.foundation.errors import DomainError
 
 
 class Command(BaseCommand):

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.accounts.services.workspaces import default_workspace
 from backend.benchmarks.services.sparecores import LICENCE, sparecores_import
-from backend.domain.errors import DomainError
+from backend.foundation.errors import DomainError
 
 
 class Command(BaseCommand):

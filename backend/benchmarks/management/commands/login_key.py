@@ -12,7 +12,7 @@ from backend.benchmarks.services.login_keys import (
     login_key_get,
     login_key_replace,
 )
-from backend.domain.errors import InvalidValue
+from backend.foundation.errors import InvalidValue
 
 ACTOR = "command"
 

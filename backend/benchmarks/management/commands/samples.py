@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from backend.accounts.management.workspaces import workspace_argument, workspace_option
 from backend.accounts.services.workspaces import NotOwned
 from backend.benchmarks.services.imports import samples_mark
-from backend.domain.errors import InvalidDocument
+from backend.foundation.errors import InvalidDocument
 
 
 class Command(BaseCommand):

@@ -10,8 +10,8 @@ from backend.benchmarks.services.current_data import current_stamp
 from backend.bills.selectors.bills import bill_by_slug
 from backend.bills.selectors.compared import ASSUMED, READERS, comparison_document
 from backend.bills.selectors.works import WhyLeftOut
-from backend.common.rest.parameters import InvalidParameters, read
-from backend.domain import figures
+from backend.core.rest.parameters import InvalidParameters, read
+from backend.foundation import figures
 
 REASONS = {
     WhyLeftOut.NO_PROVIDER: "the bill names no provider (columns provider and region)",

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from backend.benchmarks.services.demo import demo_load, demo_remove
 from backend.bills.services.demo import demo_bill_load, demo_bill_remove
 from backend.catalog.services.fact_tables import MARKET, WORLD
-from backend.domain.errors import DomainError
+from backend.foundation.errors import DomainError
 from backend.scenarios.services.demo import demo_scenarios_load, demo_scenarios_remove
 
 

@@ -9,11 +9,11 @@ from typing import Any, BinaryIO, cast
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.accounts.management.workspaces import workspace_argument, workspace_option
+from backend.bills.calc.formats import FORMATS
+from backend.bills.calc.unit_prices import PriceIs, UnclearPrice
 from backend.bills.services.importing import BillFile, bill_import
-from backend.domain import figures
-from backend.domain.bills.formats import FORMATS
-from backend.domain.bills.unit_prices import PriceIs, UnclearPrice
-from backend.domain.errors import InvalidValue
+from backend.foundation import figures
+from backend.foundation.errors import InvalidValue
 
 
 class Command(BaseCommand):

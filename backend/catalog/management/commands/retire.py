@@ -9,8 +9,8 @@ from backend.accounts.management.workspaces import workspace_argument, workspace
 from backend.accounts.services.workspaces import NotOwned
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.services.offers import offer_update
-from backend.common import clock
-from backend.domain.errors import InvalidValue
+from backend.core import clock
+from backend.foundation.errors import InvalidValue
 
 
 class Command(BaseCommand):

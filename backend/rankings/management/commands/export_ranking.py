@@ -11,9 +11,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from backend.accounts.management.workspaces import workspace_argument, workspace_option
 from backend.benchmarks.services.current_data import current_stamp
-from backend.common.rest.parameters import InvalidParameters
-from backend.common.rest.renderers import CsvRenderer, TsvRenderer, XlsxRenderer
-from backend.common.rest.table import Table, json_rows
+from backend.core.rest.parameters import InvalidParameters
+from backend.core.rest.renderers import CsvRenderer, TsvRenderer, XlsxRenderer
+from backend.core.rest.table import Table, json_rows
 from backend.rankings.selectors.columns import COLUMN
 from backend.rankings.selectors.query import RankingQuery
 from backend.rankings.selectors.ranking import Ranking, query_from, ranking

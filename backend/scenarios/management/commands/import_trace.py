@@ -9,11 +9,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from backend.domain.errors import InvalidValue
-from backend.domain.parsing.encodings import text_of
-from backend.domain.scenarios.recorded import steps_of, with_recorded_demand
-from backend.domain.scenarios.templates import TEMPLATES
-from backend.domain.scenarios.trace_files import STATISTICS, import_trace
+from backend.foundation.errors import InvalidValue
+from backend.foundation.reading.encodings import text_of
+from backend.scenarios.calc.recorded import steps_of, with_recorded_demand
+from backend.scenarios.calc.templates import TEMPLATES
+from backend.scenarios.calc.trace_files import STATISTICS, import_trace
 
 STDIN = "-"
 

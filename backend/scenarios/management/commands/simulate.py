@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from backend.accounts.management.workspaces import workspace_argument, workspace_option
-from backend.domain import figures
+from backend.foundation import figures
 from backend.scenarios.management.documents import DocumentCommand, table
 from backend.scenarios.selectors.scenarios import simulate_document
 

@@ -27,8 +27,8 @@ from backend.catalog.selectors.hardware import hardware_visible
 from backend.catalog.selectors.offers import offers_visible
 from backend.catalog.services.hardware import hardware_delete
 from backend.catalog.services.prices import price_remove
-from backend.domain.errors import DomainError, InvalidValue
-from backend.domain.texts import text as _
+from backend.foundation.errors import DomainError, InvalidValue
+from backend.foundation.texts import text as _
 from backend.search.selectors.mentions import offer_mentions
 
 ACTOR = "command"

@@ -90,7 +90,7 @@ export function applyTheme() {
   });
 }
 
-/** Number with at most four significant digits, written as in the tables (backend/domain/figures.py). */
+/** Number with at most four significant digits, written as in the tables (backend/foundation/figures.py). */
 export function figure(value) {
   const size = Math.abs(value);
   if (size > 0 && size < NOTHING) return "≈ 0";

@@ -1,4 +1,4 @@
-// Draws the charts that a page carries as data (backend/web/shared/plots.py), each with its legend.
+// Draws the charts that a page carries as data (backend/site/plots.py), each with its legend.
 import { applyTheme, Chart, figure, referenceLine } from "./chartkit.js";
 import { token } from "./colours.js";
 import { element, json, legendEntry, pause } from "./dom.js";
