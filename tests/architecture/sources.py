@@ -24,6 +24,14 @@ def nodes(path: Path) -> tuple[ast.AST, ...]:
 
 
 @cache
+def pure_files() -> tuple[Path, ...]:
+    """The files of what calculates: no framework, no input or output, no clock."""
+    calculations = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("backend/*/calc"))
+    folders = ["backend/foundation", "backend/measure", "backend/money", *calculations]
+    return tuple(path for folder in folders for path in files(folder))
+
+
+@cache
 def files(top: str, suffix: str = ".py") -> tuple[Path, ...]:
     """The files of a folder in order, without migrations and packages of Node."""
     return tuple(

@@ -1,4 +1,4 @@
-"""The two paths that docs/architecture.md writes down: its counts are those of its rows, and what
+"""The two paths that docs/paths.md writes down: its counts are those of its rows, and what
 it names is in the code."""
 
 import re
@@ -8,7 +8,7 @@ import pytest
 
 from tests.architecture.sources import ROOT, files, text
 
-DOCUMENT = ROOT / "docs/architecture.md"
+DOCUMENT = ROOT / "docs/paths.md"
 COUNTS = re.compile(r"(\d+) functions hand on, (\d+) stand beside; (\d+) shapes, (\d+) collections")
 FUNCTION = re.compile(r"`([\w.]+)`")
 SHAPE = re.compile(r"\*([\w ]+)\*")
@@ -28,7 +28,7 @@ class WrittenPath:
 
 
 def path(title: str) -> WrittenPath:
-    section = DOCUMENT.read_text().split(f"### {title}\n")[1].split("\n### ")[0]
+    section = DOCUMENT.read_text().split(f"## {title}\n")[1].split("\n## ")[0]
     stated = COUNTS.search(section)
     assert stated, f"{title}: no counts"
     rows = [line.split("|") for line in section.splitlines() if line.startswith("|")][2:]

@@ -59,6 +59,6 @@ def test_no_app_names_a_relation_of_an_app_above():
         f"{path.relative_to(ROOT)}: {name}"
         for app, name in sorted(names)
         for path in sources.files(f"backend/{app}")
-        if is_used(sources.nodes(path), name)
+        if "pages" not in path.parts and is_used(sources.nodes(path), name)
     ]
     assert faults == []
