@@ -98,6 +98,7 @@ INSTALLED_APPS = [
     "backend.benchmarks",
     "backend.rankings",
     "backend.scenarios",
+    "backend.calculators",
     "backend.search",
     "backend.bills",
     "backend.site",
