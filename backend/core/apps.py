@@ -11,7 +11,7 @@ class AdminSiteConfig(admin_apps.AdminConfig):
     default_site = "backend.core.admin.Site"
 
 
-class CommonConfig(AppConfig):
+class CoreConfig(AppConfig):
     name = "backend.core"
     default = True
 

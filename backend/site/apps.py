@@ -1,5 +1,5 @@
 from django.apps import AppConfig
 
 
-class WebConfig(AppConfig):
+class SiteConfig(AppConfig):
     name = "backend.site"
