@@ -35,6 +35,8 @@ def test_pure_code_loads_no_framework_when_all_of_it_is_imported():
 
 
 def test_purity_covers_every_folder_when_modules_are_listed():
-    assert {"backend.foundation", "backend.rankings.calc.ranking", "backend.measure.readers"} <= set(
-        MODULES
-    )
+    assert {
+        "backend.foundation",
+        "backend.rankings.calc.ranking",
+        "backend.measure.readers",
+    } <= set(MODULES)

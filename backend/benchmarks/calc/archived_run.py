@@ -58,12 +58,12 @@ Values = Annotated[Object, AfterValidator(_check_size)]
 Moment = Annotated[AwareDatetime, AfterValidator(_check_time)]
 
 
-class _Part(BaseModel):
+class _ArchivedPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
-class RunFacts(_Part):
-    """What was measured, when, and how it ended."""
+class RunFacts(_ArchivedPart):
+    """The request of a run, its times, and how it ended."""
 
     id: UUID
     profile: Annotated[str, Field(max_length=10)]
@@ -78,7 +78,7 @@ class RunFacts(_Part):
     failure_detail: LongText
 
 
-class HostFacts(_Part):
+class ArchivedHost(_ArchivedPart):
     """The machine; its id keeps repeats of one machine together, and no address goes out."""
 
     id: UUID
@@ -86,7 +86,7 @@ class HostFacts(_Part):
     facts: Object
 
 
-class PriceFacts(_Part):
+class PriceFacts(_ArchivedPart):
     """The price in force, as it was quoted."""
 
     amount: Text20
@@ -99,7 +99,7 @@ class PriceFacts(_Part):
     observed_at: Moment
 
 
-class SampleEntry(_Part):
+class SampleEntry(_ArchivedPart):
     """A figure, and the number of the output that it was read from."""
 
     metric: str
@@ -119,7 +119,7 @@ class SampleEntry(_Part):
         return self.metric, self.variant, self.repeat
 
 
-class EventEntry(_Part):
+class EventEntry(_ArchivedPart):
     """A step of the run."""
 
     at: Moment
@@ -127,7 +127,7 @@ class EventEntry(_Part):
     detail: LongText
 
 
-class EvidenceEntry(_Part):
+class EvidenceEntry(_ArchivedPart):
     """A command with its complete output: as text, or in base64 where it is no UTF-8."""
 
     n: Annotated[int, Field(ge=1, le=MAX_NUMBER)]
@@ -156,12 +156,12 @@ class EvidenceEntry(_Part):
         return raw
 
 
-class ArchivedRun(_Part):
+class ArchivedRun(_ArchivedPart):
     """Everything of a run."""
 
     schema_version: Literal[2] = Field(alias="schema")
     run: RunFacts
-    host: HostFacts
+    host: ArchivedHost
     offer: Object
     price: PriceFacts | None
     samples: Annotated[list[SampleEntry], Field(max_length=100_000)]

@@ -13,7 +13,12 @@ from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import demand_owner
 from backend.benchmarks.calc.archived_run import ArchivedRun, ArchiveRefused, RunFacts, SampleEntry
 from backend.benchmarks.models import Event, Evidence, Host, Run, Sample, Source
-from backend.benchmarks.services.archive_reading import CheckedRun, Key, Output, read_archive
+from backend.benchmarks.services.archive_reading import (
+    ArchivedOutput,
+    CheckedRun,
+    Key,
+    read_archive,
+)
 from backend.benchmarks.services.evidence_objects import objects_forget
 from backend.benchmarks.services.hosts import ARCHIVE_DRIVER
 from backend.benchmarks.services.imports import OUTLIER, AlreadyImported
@@ -117,7 +122,7 @@ def _host(workspace: Workspace, offer: Offer, checked: CheckedRun) -> Host:
     return host
 
 
-def _facts(output: Output) -> dict[str, Any]:
+def _facts(output: ArchivedOutput) -> dict[str, Any]:
     if output.entry.exit_code != 0 or output.entry.error:
         return {}
     return asdict(inventory.parse(output_of(output.raw.decode())))
@@ -149,7 +154,7 @@ def _run(workspace: Workspace, offer: Offer, host: Host, archived: RunFacts, act
     return run
 
 
-def _store_output(run: Run, output: Output, stated: Mapping[Key, SampleEntry]) -> None:
+def _store_output(run: Run, output: ArchivedOutput, stated: Mapping[Key, SampleEntry]) -> None:
     entry = output.entry
     evidence = Evidence.objects.create(
         run=run,
@@ -168,7 +173,7 @@ def _store_output(run: Run, output: Output, stated: Mapping[Key, SampleEntry]) -
 
 
 def _sample(
-    run: Run, evidence: Evidence, output: Output, sample: ParsedSample, stated: SampleEntry
+    run: Run, evidence: Evidence, output: ArchivedOutput, sample: ParsedSample, stated: SampleEntry
 ) -> Sample:
     """Its flags are what the evidence gives today: the archive may be of an older version."""
     flags = flags_by_sample(evidence.probe, output.samples, evidence.conditions, stated.flags)

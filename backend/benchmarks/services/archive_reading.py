@@ -31,7 +31,7 @@ Key = tuple[str, str, int]
 
 
 @dataclass(frozen=True)
-class Output:
+class ArchivedOutput:
     """A command of the archive: its entry, its raw text, and what that says today."""
 
     entry: EvidenceEntry
@@ -44,7 +44,7 @@ class CheckedRun:
     """A whole archive, checked; nothing is stored yet."""
 
     document: ArchivedRun
-    outputs: Sequence[Output]
+    outputs: Sequence[ArchivedOutput]
     samples: Mapping[Key, SampleEntry]
 
 
@@ -83,19 +83,19 @@ def _unpack(content: bytes) -> bytes:
     return unpacked
 
 
-def _read_output(entry: EvidenceEntry, has_samples: bool) -> Output:
+def _read_output(entry: EvidenceEntry, has_samples: bool) -> ArchivedOutput:
     raw = entry.raw
     # A command that failed has nothing to be compared; its text is kept all the same.
     if not has_samples and (entry.exit_code != 0 or entry.error):
-        return Output(entry, raw, ())
+        return ArchivedOutput(entry, raw, ())
     try:
-        return Output(entry, raw, reparse(entry.probe, entry.variant, raw.decode()))
+        return ArchivedOutput(entry, raw, reparse(entry.probe, entry.variant, raw.decode()))
     except (ProbeError, UnicodeDecodeError) as error:
         detail = f"evidence {entry.n} cannot be read by this version: {error}"
         raise ArchiveRefused(detail) from error
 
 
-def _compare(outputs: Sequence[Output], samples: Mapping[Key, SampleEntry]) -> None:
+def _compare(outputs: Sequence[ArchivedOutput], samples: Mapping[Key, SampleEntry]) -> None:
     """The samples stated must be those that the raw outputs hold, no more and no fewer."""
     missing = dict(samples)
     seen: set[Key] = set()
@@ -113,7 +113,7 @@ def _compare(outputs: Sequence[Output], samples: Mapping[Key, SampleEntry]) -> N
         raise ArchiveRefused(f"{_result_name(min(missing))} is in no raw output")
 
 
-def _compare_figure(stated: SampleEntry, output: Output, sample: ParsedSample) -> None:
+def _compare_figure(stated: SampleEntry, output: ArchivedOutput, sample: ParsedSample) -> None:
     name = _result_name(stated.key)
     if stated.evidence != output.entry.n:
         raise ArchiveRefused(f"{name} belongs to evidence {output.entry.n}")
