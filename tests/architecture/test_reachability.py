@@ -68,8 +68,6 @@ REACHED = {
     ("workers/remote/ssh.py", "lang"): "asyncssh passes it by position",
     ("backend/providers/ecb/rates.py", "Start*Handler"): "expat calls it",
     ("backend/rankings/pages/ranking/page.py", "*_separator"): "json reads it from the encoder",
-    ("backend/benchmarks/selectors/archive.py", "create_system"): "zipfile writes it",
-    ("backend/benchmarks/selectors/archive.py", "external_attr"): "zipfile writes it",
     ("backend/*/models/*.py", "*"): "column that queries name as a keyword or a string",
     ("backend/accounts/models.py", "calls_*"): "column that SQL names",
     ("backend/notifications/models.py", "sent_at"): "column that queries name as a keyword",
