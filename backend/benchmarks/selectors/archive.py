@@ -51,8 +51,10 @@ def run_archive(run: Run, *, is_for_strangers: bool = False) -> bytes:
         text = raw.decode(errors="replace")
         if is_for_strangers and redaction.evidence(item, text) != text:
             raise AddressesInOutputs("what its tools printed holds addresses: sign in to take it")
-        evidence.append(redaction.value(_part(item, EvidenceEntry)) | write_output(raw))
-    document = redaction.value(_run_document(run)) | {"evidence": evidence}
+        said = {name: redaction.message(getattr(item, name)) for name in ("command", "error")}
+        entry = _part(item, EvidenceEntry, **said)
+        evidence.append(redaction.value(entry) | write_output(raw))
+    document = redaction.value(_run_document(run, redaction)) | {"evidence": evidence}
     # Sorted, so that the same run gives the same bytes; NaN is no JSON, and other readers refuse it.
     text = json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False)
     return f"{text}\n".encode()
@@ -63,12 +65,17 @@ def archive_name(run: Run) -> str:
     return f"rackrate-run-{run.pk}.json"
 
 
-def _run_document(run: Run) -> dict[str, Any]:
+def _run_document(run: Run, redaction: Redaction) -> dict[str, Any]:
     # What no output states (the start time of a rented machine) could not be checked.
     samples = run.samples.filter(evidence__isnull=False).select_related("evidence")
     return {
         "schema": SCHEMA,
-        "run": _part(run, RunFacts, parameters=Redaction().parameters(run.parameters)),
+        "run": _part(
+            run,
+            RunFacts,
+            parameters=redaction.parameters(run.parameters),
+            failure_detail=redaction.message(run.failure_detail),
+        ),
         "host": {"id": str(run.host_id), "name": run.host.name, "facts": run.host.facts},
         "offer": _offer_document(run.offer),
         "price": _price_document(run.price) if run.price else None,
@@ -79,7 +86,7 @@ def _run_document(run: Run) -> dict[str, Any]:
             )
         ],
         "events": [
-            _part(event, EventEntry)
+            _part(event, EventEntry, detail=redaction.message(event.detail))
             for event in run.events.order_by("id")
             if event.kind != "created"  # names who asked for it
         ],
