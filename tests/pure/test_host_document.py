@@ -5,8 +5,9 @@ from decimal import Decimal
 import pytest
 
 from backend.benchmarks.calc.campaign_document import RunDocument
-from backend.benchmarks.calc.host_document import HostDocument, HostSettings, ListedHost
-from backend.foundation.documents.model import json_schema
+from backend.benchmarks.calc.host_document import MAX_TAGS, HostDocument, HostSettings, ListedHost
+from backend.foundation.documents.model import fields_of, json_schema
+from backend.foundation.documents.values import Many
 from backend.foundation.errors import InvalidDocument
 
 HOST = {"name": "rack 7", "address": "192.0.2.7", "username": "bench"}
@@ -90,3 +91,8 @@ def test_run_is_on_a_host_or_on_an_offer_within_a_budget():
     assert faults(RunDocument.read, {"offer": "a", "profile": "quick"}) == {
         "/budget": "an offer to rent needs a budget"
     }
+
+
+def test_list_of_a_document_says_how_long_it_may_be():
+    assert fields_of(HostDocument)["tags"].value.schema() == {"type": "array", "maxItems": MAX_TAGS}
+    assert Many(low=1, high=3).schema() == {"type": "array", "minItems": 1, "maxItems": 3}
