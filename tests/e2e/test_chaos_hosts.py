@@ -21,8 +21,8 @@ pytestmark = [pytest.mark.chaos, pytest.mark.serial, pytest.mark.native]
 # Some ten seconds: on an idle machine every run is in the middle when all have begun.
 SHORT_REPEATS = 10
 LONG_REPEATS = 10
-# So that the run outlasts the cut.
-LONG_SECONDS = FORM.cut_s / (2 * LONG_REPEATS - 2)
+# So that the run outlasts the cut, and on a busy machine the time until a host reboots.
+LONG = {"repeats": LONG_REPEATS, "seconds": FORM.cut_s / (2 * LONG_REPEATS - 2)}
 # Results that are stored before anything happens.
 BEFORE = 3
 LEFT_BLOCKS = 4
@@ -117,11 +117,9 @@ def test_runs_end_as_they_should_when_their_hosts_fail_side_by_side(
         return Scene(sshd, begin(host, **{"repeats": SHORT_REPEATS, **given}))
 
     with case("network cut", stack.said) as cut, watching(stack.database.url) as watch:
-        refused = scene("refused", repeats=LONG_REPEATS, seconds=LONG_SECONDS)
+        refused = scene("refused", **LONG)
         eventually(has_results(BEFORE, refused.run), "the first results")
-        # On a busy machine ten seconds are over before the host reboots.
-        rebooted = scene("rebooted", repeats=LONG_REPEATS, seconds=LONG_SECONDS)
-        silent, doubled = scene("silent"), scene("doubled")
+        silent, rebooted, doubled = scene("silent"), scene("rebooted", **LONG), scene("doubled")
         full = scene("full") if is_small else rebooted
         doubling = Doubling(stack, doubled.run)
         runs = [it.run for it in (refused, silent, rebooted, doubled, full)]
