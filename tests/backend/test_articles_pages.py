@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 from django.test import Client
+
 from tests.pure.test_articles import rows
 
 pytestmark = pytest.mark.django_db

@@ -10,12 +10,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import get_resolver, reverse
 from django.urls.resolvers import RoutePattern
-from tests.pure.scenarios.documents import all_of, price, startup
 
 from backend.accounts.models import Scope
 from backend.core.bodies import FORM_BYTES
 from tests import factories
 from tests.backend.conftest import API
+from tests.pure.scenarios.documents import all_of, price, startup
 
 pytestmark = pytest.mark.django_db
 JSON = "application/json"

@@ -10,9 +10,9 @@ import pytest
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 from django.test import Client
-from tests.pure.test_contention_document import NAS
 
 from tests.backend.conftest import API, fields
+from tests.pure.test_contention_document import NAS
 
 pytestmark = pytest.mark.django_db
 

@@ -5,9 +5,6 @@ from decimal import Decimal
 import pytest
 from django.conf import settings
 from django.test import Client
-from tests.pure.parsing.test_quotes import OFFER, PRICED
-from tests.pure.parsing.test_quotes import table as own_table
-from tests.pure.test_fixtures import table
 
 from backend.catalog.models import Offer
 from backend.catalog.selectors.cpu_credits import CREDIT_FIELDS, credit_figures
@@ -17,6 +14,9 @@ from backend.providers.registry import provider
 from tests import factories
 from tests.backend.conftest import API
 from tests.backend.price_lists import machine, price, record
+from tests.pure.parsing.test_quotes import OFFER, PRICED
+from tests.pure.parsing.test_quotes import table as own_table
+from tests.pure.test_fixtures import table
 
 pytestmark = pytest.mark.django_db
 

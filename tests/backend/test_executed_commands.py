@@ -13,7 +13,6 @@ import openpyxl
 import pytest
 from django.core.management import call_command
 from django.test import Client
-from tests.pure.parsing.test_quotes import GOOD, table
 
 from backend.benchmarks.models import Campaign, Sample
 from backend.bills.models import Bill
@@ -25,6 +24,7 @@ from tests.backend.test_bill_import import focus, line
 from tests.backend.test_documented_commands import EXAMPLES, _words, documented
 from tests.backend.test_imports import recorded
 from tests.backend.test_table_mappings import FIRST
+from tests.pure.parsing.test_quotes import GOOD, table
 from workers import scenario_jobs
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
-from tests.pure.parsing.test_quotes import OFFER, PRICED, table
 
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.current_prices import current_price
@@ -17,6 +16,7 @@ from backend.catalog.services.table_rows import TableReport
 from backend.catalog.services.tables import table_import
 from tests import factories
 from tests.backend.conftest import API
+from tests.pure.parsing.test_quotes import OFFER, PRICED, table
 
 pytestmark = pytest.mark.django_db
 

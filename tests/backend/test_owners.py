@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
-from tests.pure.scenarios.documents import all_of, startup
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.workspaces import NotOwned, may_write
@@ -24,6 +23,7 @@ from backend.foundation.errors import InvalidValue
 from backend.rentals.services.cloud_accounts import account_create
 from tests import factories
 from tests.backend.conftest import API
+from tests.pure.scenarios.documents import all_of, startup
 
 pytestmark = pytest.mark.django_db
 ENTRY = {"offer": "shared", "amount": "0.0001", "currency": "USD", "unit": "hour", "reason": "x"}

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
-from tests.pure.parsing.test_quotes import GOOD, table
 
 from backend.accounts.models import AuditEntry, Workspace
 from backend.catalog.calc.tables.tables import Remark
@@ -21,6 +20,7 @@ from backend.catalog.services.table_rows import TableReport
 from backend.catalog.services.tables import table_import
 from tests import factories
 from tests.backend.conftest import API, rows
+from tests.pure.parsing.test_quotes import GOOD, table
 
 pytestmark = pytest.mark.django_db
 TODAY = dt.date(2026, 11, 15)

@@ -8,13 +8,13 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.test import Client
-from tests.pure.parsing.test_quotes import GOOD, table
 
 from backend.accounts.models import AuditEntry
 from backend.catalog.models import Offer, PriceObservation
 from backend.catalog.selectors.data_version import data_version
 from tests import factories
 from tests.backend.conftest import API, fields, rows
+from tests.pure.parsing.test_quotes import GOOD, table
 
 FILES = ("csv", "csv?dialect=excel", "csv?dialect=excel-eu", "tsv", "xlsx")
 QUOTES = (

@@ -9,7 +9,6 @@ from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import LazySettings
 from django.db import InterfaceError, OperationalError
 from django.test import Client
-from tests.pure.scenarios.documents import Document, all_of, hybrid, price, startup
 
 from backend.accounts.models import AuditEntry, Workspace
 from backend.core import clock
@@ -19,6 +18,7 @@ from backend.scenarios.models import ScenarioJob, ScenarioJobPiece
 from backend.scenarios.services import job_requests
 from tests import factories
 from tests.backend.conftest import API, fields
+from tests.pure.scenarios.documents import Document, all_of, hybrid, price, startup
 from workers import retention, scenario_jobs
 
 pytestmark = pytest.mark.django_db

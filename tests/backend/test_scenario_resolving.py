@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.conf import settings
 from pytest_django import DjangoAssertNumQueries
-from tests.pure.scenarios.documents import Document, all_of, hybrid, price, startup
 
 from backend.accounts.models import Workspace
 from backend.catalog.models import Offer, OfferKind, PriceObservation
@@ -19,6 +18,7 @@ from backend.scenarios.calc.simulate import simulate
 from backend.scenarios.selectors.resolving import Resolved, resolve
 from backend.scenarios.selectors.scenarios import simulate_document
 from tests import factories
+from tests.pure.scenarios.documents import Document, all_of, hybrid, price, startup
 
 pytestmark = pytest.mark.django_db
 TODAY = dt.date(2026, 11, 21)

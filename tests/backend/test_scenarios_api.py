@@ -13,7 +13,6 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from jsonschema import Draft202012Validator
 from pytest_django import DjangoAssertNumQueries
-from tests.pure.scenarios.documents import Document, all_of, hybrid, price, startup
 
 from backend.accounts.models import AuditEntry
 from backend.foundation.errors import InvalidDocument, InvalidValue
@@ -27,6 +26,7 @@ from backend.scenarios.services.demo import demo_scenarios_load, demo_scenarios_
 from backend.scenarios.services.scenarios import scenario_create, scenario_freeze
 from tests import factories
 from tests.backend.conftest import API, fields, rows
+from tests.pure.scenarios.documents import Document, all_of, hybrid, price, startup
 
 pytestmark = pytest.mark.django_db
 SCENARIOS = f"{API}/scenarios"

@@ -8,7 +8,6 @@ import pytest
 from django.conf import LazySettings
 from django.test import Client
 from django.utils import timezone
-from tests.pure.scenarios.documents import Document, all_of, price, startup
 
 from backend.catalog.models import OfferKind
 from backend.scenarios.calc.results import money
@@ -17,6 +16,7 @@ from backend.scenarios.selectors.screening import ScreeningQuery, market_mix, ma
 from backend.scenarios.services.scenarios import scenario_create, scenario_freeze
 from tests import factories
 from tests.backend.conftest import API
+from tests.pure.scenarios.documents import Document, all_of, price, startup
 
 pytestmark = pytest.mark.django_db
 SIZED = {"metric": "cmips_score", "units_per_score": "0.01", "target_utilisation": "0.8"}

@@ -8,7 +8,6 @@ import pytest
 from django.conf import LazySettings
 from django.core.cache import caches
 from django.test import Client
-from tests.pure.scenarios.documents import Document, all_of, price, startup
 
 from backend.core import work
 from backend.scenarios.calc.templates import TEMPLATES
@@ -16,6 +15,7 @@ from backend.scenarios.selectors.scenarios import _stored_results, simulate_docu
 from backend.scenarios.services.scenarios import scenario_create
 from tests import factories
 from tests.backend.conftest import API, fields
+from tests.pure.scenarios.documents import Document, all_of, price, startup
 
 pytestmark = pytest.mark.django_db
 SIMULATE = f"{API}/scenarios/simulate"

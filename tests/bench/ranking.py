@@ -37,7 +37,6 @@ django.setup()
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from tests.pure.candidates import RankedOffer, ranking_input
 
 from backend.accounts.models import Workspace
 from backend.accounts.services.tokens import token_create
@@ -48,6 +47,7 @@ from backend.measure.stats import summary_of_source
 from backend.rankings.calc.ranking import standings
 from tests import factories
 from tests.bench import _ranking_data
+from tests.pure.candidates import RankedOffer, ranking_input
 
 OFFERS = 6000
 RUNS = 5

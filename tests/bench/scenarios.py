@@ -29,7 +29,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from tests.pure.scenarios.documents import Document, all_of, price, startup
 
 from backend.scenarios.calc.document import Uncertainty
 from backend.scenarios.calc.documents import scenario_from
@@ -40,6 +39,7 @@ from backend.scenarios.calc.steps import Steps
 from backend.scenarios.calc.trajectories import trajectory
 from backend.scenarios.calc.uncertainty import factors, spread, uncertainty_members
 from tests.oracles.scenarios.mixed import Candidate, mixed
+from tests.pure.scenarios.documents import Document, all_of, price, startup
 
 RUNS = 5
 YEAR_MINUTES = 365 * 24 * 60

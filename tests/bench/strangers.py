@@ -31,7 +31,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.config.settings")
 django.setup()
 
 from django.db import connections
-from tests.pure.scenarios.documents import all_of, price, startup
 
 from backend.accounts.services.workspaces import default_workspace
 from backend.api.examples import EXAMPLES
@@ -41,6 +40,7 @@ from backend.scenarios.calc.templates import TEMPLATES
 from backend.scenarios.services.scenarios import scenario_create
 from tests.bench import _ranking_data
 from tests.bench.load import spread_ms
+from tests.pure.scenarios.documents import all_of, price, startup
 
 CLIENTS = 8
 ASKED_S = 8

@@ -11,10 +11,10 @@ import httpx
 import pytest
 from django.conf import settings
 from django.db import connection
-from tests.pure.scenarios.documents import all_of, price, startup
 
 from launcher.loopback import free_port
 from tests.e2e.stack import Processes, eventually
+from tests.pure.scenarios.documents import all_of, price, startup
 
 pytestmark = pytest.mark.django_db(transaction=True)
 YEAR = {"start": "2026-01-01T00:00:00+00:00", "days": 365, "step_s": 60}

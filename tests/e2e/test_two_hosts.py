@@ -18,7 +18,6 @@ import httpx
 import pytest
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
-from tests.pure.scenarios.documents import all_of, price, startup
 
 from backend.accounts.models import ApiToken, User
 from backend.accounts.services.tokens import token_create
@@ -32,6 +31,7 @@ from tests.e2e.namespaces import Network, Refused, network
 from tests.e2e.stack import Stack, eventually
 from tests.e2e.truth import assert_clean, assert_whole, ended
 from tests.fakes.sshd import FakeSshd
+from tests.pure.scenarios.documents import all_of, price, startup
 
 pytestmark = [pytest.mark.serial, pytest.mark.native]
 

@@ -6,13 +6,13 @@ import openpyxl
 import pytest
 from django.test import Client
 from pypdf import PdfReader
-from tests.pure.scenarios.documents import all_of, startup
 
 from backend.accounts.services.workspaces import default_workspace
 from backend.catalog.services.data_version import data_version_bump
 from backend.foundation.attributions import INSPECTOR_LICENCE
 from backend.scenarios.services.scenarios import scenario_create
 from tests import factories
+from tests.pure.scenarios.documents import all_of, startup
 
 pytestmark = pytest.mark.django_db
 METRIC = "metric=stress_ng_div16"

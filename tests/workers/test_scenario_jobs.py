@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 from django.db import connection
-from tests.pure.scenarios.documents import Document, all_of, hybrid, price, startup
 
 from backend.config.celery import app
 from backend.core import clock
@@ -24,6 +23,7 @@ from backend.scenarios.services import jobs as services
 from backend.scenarios.services.job_requests import job_create
 from backend.scenarios.services.jobs import jobs_wake
 from tests import factories
+from tests.pure.scenarios.documents import Document, all_of, hybrid, price, startup
 from workers import scenario_jobs, tasks
 from workers.engine import periodic
 
