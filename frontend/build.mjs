@@ -21,6 +21,9 @@ const shared = {
   logLevel: "warning",
   outdir: join(here, "static"),
   outbase: source,
+  // Named without a code, so that pages can ask for them early; the web server's own names have one.
+  loader: { ".woff2": "file" },
+  assetNames: "fonts/[name]",
 };
 
 const jobs = [

@@ -17,7 +17,6 @@ STANDARD = (
     "score",
     "price",
     "value_per_cost",
-    "cup",
     "flags",
     "measured_at",
 )

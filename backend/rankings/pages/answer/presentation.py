@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from django.urls import reverse
+
 from backend.foundation.attributions import attributions
-from backend.rankings.calc.conclusions import percent_chance
+from backend.rankings.calc.conclusions import percent_chance, times
 from backend.rankings.pages.frontier.page import frontier_chart
-from backend.rankings.selectors.answer import BestBuy, OwnStanding
+from backend.rankings.selectors.answer import CHEAPEST, BestBuy, OwnStanding
 from backend.rankings.selectors.candidates import Candidate
 from backend.rankings.selectors.coverage import ProviderCoverage
 from backend.rankings.selectors.frontier import Frontier
-from backend.rankings.selectors.listing import floats, value_counts
+from backend.rankings.selectors.listing import floats, mark_rows, value_counts
 from backend.rankings.selectors.rows import RankingRow
 from backend.site import figures, state
 from backend.site.basis import basis_words, picture
@@ -22,6 +25,8 @@ from backend.site.price_age import price_banner
 ROWS_SHOWN = 10
 RUNNERS_UP = 2
 MOST_OWN = 3
+# Whose prices most readers pay today; the best value is held against the best of theirs.
+LARGE_CLOUDS = frozenset({"aws", "azure", "gcp"})
 REGIONS_NAMED = 3
 # Of the picture, which is half as wide as that of the frontier page.
 MOST_POINTS, MOST_DOTS = 60, 400
@@ -46,6 +51,14 @@ class OwnLine:
     rank: int | None
     limit: str
     limit_interval: str
+
+
+@dataclass(frozen=True)
+class CloudLine:
+    """The best offer of the large clouds, and how many times its value the best of all has."""
+
+    row: RankingRow
+    times: str
 
 
 @dataclass(frozen=True)
@@ -81,6 +94,7 @@ def answer_context(its: BestBuy, front: Frontier, params: state.Params) -> dict[
         ]
 
     top = [its.candidates.at(n) for n in range(min(ROWS_SHOWN, len(its.candidates)))]
+    runners_up = its.rivals[:RUNNERS_UP] or top[1 : 1 + RUNNERS_UP]
     captions = picture(f"answer-{metric.key}", params, basis, its.ranking.data_version)
     drawn = [_point_of(standing) for standing in own]
     chart = frontier_chart(front, scale, cost, captions, own=drawn, most=(MOST_POINTS, MOST_DOTS))
@@ -90,8 +104,10 @@ def answer_context(its: BestBuy, front: Frontier, params: state.Params) -> dict[
         "basis": basis,
         "cost": cost,
         "units": (scale.unit, figures.value_scale(scale, metric.better, cost).unit),
+        "cloud": _cloud_line(its),
+        "compare_url": _compare_url([its.best, *runners_up] if its.best else [], params),
         "best": candidate_lines([its.best] if its.best else [], None),
-        "runners_up": candidate_lines(its.rivals[:RUNNERS_UP] or top[1 : 1 + RUNNERS_UP], None),
+        "runners_up": candidate_lines(runners_up, None),
         "cheapest": candidate_lines([its.cheapest] if its.cheapest else [], None),
         "lines": candidate_lines(top, 1),
         "candidate_count": len(its.candidates),
@@ -116,6 +132,23 @@ def answer_context(its: BestBuy, front: Frontier, params: state.Params) -> dict[
         "chart": chart,
         "attributions": attributions(value_counts(its.candidates.rows, "licence")),
     }
+
+
+def _cloud_line(its: BestBuy) -> CloudLine | None:
+    """None where the best is one of theirs, or nothing of them is among the candidates."""
+    if its.best is None or its.best.row.provider in LARGE_CLOUDS or its.options.goal == CHEAPEST:
+        return None
+    of_clouds = mark_rows(its.candidates.rows, "provider", LARGE_CLOUDS.__contains__)
+    if not of_clouds.any():
+        return None
+    first = int(np.argmax(of_clouds))
+    ratio = float(its.candidates.values[0] / its.candidates.values[first])
+    return CloudLine(its.candidates.rows[first], times(ratio))
+
+
+def _compare_url(candidates: Sequence[Candidate], params: state.Params) -> str:
+    picked = ",".join(candidate.row.offer_id for candidate in candidates)
+    return reverse("compare") + state.encode({**params, "o": [picked]})
 
 
 def _region_words(regions: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 from django.urls import reverse
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -12,7 +13,7 @@ from backend.core.rest.table import ColumnType
 from backend.measure.stats import LOWER_BOUND
 from backend.rankings.pages.ranking.remembered import remember
 from backend.rankings.selectors.columns import COLUMN, COLUMNS
-from backend.rankings.selectors.listing import value_counts
+from backend.rankings.selectors.listing import floats, value_counts
 from backend.rankings.selectors.ranking import Ranking
 from backend.rankings.selectors.ranking_column import ColumnScale, RankingColumn
 from backend.rankings.selectors.rows import RankingRow
@@ -77,6 +78,11 @@ class Cells:
         self.cost = state.cost(params)
         self.value_scale = figures.value_scale(
             scale, ranking.metric.better, self.cost, (row.value_per_cost for row in rows)
+        )
+        self.best_value = remember(
+            ranking,
+            "best value",
+            lambda: float(np.nanmax(floats(ranking.rows, "value_per_cost"), initial=0)),
         )
         self.term = state.value(params, "term")
         self.basis = ranking.basis
@@ -209,7 +215,10 @@ class Cells:
             return Marked.of(conditional_escape(text), "unknown")
         low, high = row.value_per_cost_ci95_low, row.value_per_cost_ci95_high
         shown = self.value_scale.text(value)
-        return _note_cell(shown, figures.ends(self.value_scale, low, high))
+        # The figure beside it says the same to who cannot see it.
+        share = f"{float(value) / (self.best_value or 1):.3f}"
+        bar = format_html('<meter value="{}" aria-hidden="true"></meter>', share)
+        return bar + _note_cell(shown, figures.ends(self.value_scale, low, high))
 
     def render_cup(self, row: RankingRow) -> Any:
         return empty_cell("cup") if row.cup is None else figures.figure(row.cup)
@@ -231,7 +240,7 @@ class Cells:
             return empty_cell("score")
         notes = [str(row.measured_at.date()) if row.measured_at else _("undated")]
         notes += [f"n = {count}"] if (count := _count(row)) else []
-        return _note_cell(_source(row), "\n".join(notes))
+        return _note_cell(_source(row), ", ".join(notes))
 
     # --- what a row rests on --------------------------------------------------------------------
 

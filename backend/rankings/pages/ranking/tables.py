@@ -17,7 +17,7 @@ from backend.site import columns, figures, state
 # More than are seen of a table that scrolls.
 PART_ROWS = 20
 # Of the standard columns these are left out when they say nothing of any offer in the whole list.
-MAY_HIDE = ("region", "cup", "flags")
+MAY_HIDE = ("region", "flags")
 
 
 class RankingTable:
