@@ -85,7 +85,7 @@ def test_answer_states_value_interval_ties_own_machine_and_ten_rows(client, mark
     assert "today" not in text
     assert rows(text) == ["best", "near", *(f"more-{n:02}" for n in range(8)), "mine"]
     assert "best value below 36.50 USD/month" in text
-    assert "14 choices compared" in text  # within the budget
+    assert "14 servers from" in text  # within the budget
     assert 'href="/offers/best/scores/cmips_score/"' in text
     assert re.search(r'<a href="/prices/[0-9a-f-]{36}/">73\.00</a>', text)
     (link,) = re.findall(r'<a href="(/offers/\?[^"]+)">Full ranking', text)
@@ -123,7 +123,7 @@ def test_wrong_need_is_said_beside_its_field_and_filters_nothing(client, market)
     assert "is not a number" in text
     assert 'value="many"' in text
     assert "vcpu__gte" not in text
-    assert "15 choices compared" in text  # all of 32 GiB, and not the small one
+    assert "15 servers from" in text  # all of 32 GiB, and not the small one
 
 
 def test_need_that_nothing_meets_leads_on(client, market):

@@ -97,6 +97,7 @@ def answer_context(its: BestBuy, front: Frontier, params: state.Params) -> dict[
     runners_up = its.rivals[:RUNNERS_UP] or top[1 : 1 + RUNNERS_UP]
     captions = picture(f"answer-{metric.key}", params, basis, its.ranking.data_version)
     drawn = [_point_of(standing) for standing in own]
+    coverage = [_coverage_line(line) for line in its.coverage if line.offer_count]
     chart = frontier_chart(front, scale, cost, captions, own=drawn, most=(MOST_POINTS, MOST_DOTS))
     return {
         "conclusion": its.conclusion,
@@ -110,7 +111,8 @@ def answer_context(its: BestBuy, front: Frontier, params: state.Params) -> dict[
         "runners_up": candidate_lines(runners_up, None),
         "cheapest": candidate_lines([its.cheapest] if its.cheapest else [], None),
         "lines": candidate_lines(top, 1),
-        "candidate_count": len(its.candidates),
+        "servers": counted_words("{n} server", "{n} servers", len(its.candidates)),
+        "providers": counted_words("{n} provider", "{n} providers", len(coverage)),
         "unscored_count": its.without_score_count,
         "own": [
             OwnLine(
@@ -125,7 +127,7 @@ def answer_context(its: BestBuy, front: Frontier, params: state.Params) -> dict[
             for line, standing in zip(lines([machine.row for machine in own]), own, strict=True)
         ],
         "lacks_own": its.best is not None and not its.own,
-        "coverage": [_coverage_line(line) for line in its.coverage if line.offer_count],
+        "coverage": coverage,
         "absent": [coverage.provider for coverage in its.coverage if not coverage.offer_count],
         "age": price_banner(its.candidates.rows),
         "frontier": {"beyond": bool(front.beyond)},
