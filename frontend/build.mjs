@@ -2,7 +2,7 @@
 // frontend/locale/ (neither is committed).
 // `node frontend/build.mjs` builds once; `--watch` rebuilds on every change.
 import { build, context } from "esbuild";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { mo, po } from "gettext-parser";
@@ -36,6 +36,10 @@ const jobs = [
 
 rmSync(shared.outdir, { recursive: true, force: true });
 mkdirSync(join(shared.outdir, "js"), { recursive: true });
+mkdirSync(join(shared.outdir, "fonts"));
+// The licence of a typeface goes with it.
+const typeface = join(here, "..", "node_modules", "@fontsource-variable", "inter");
+copyFileSync(join(typeface, "LICENSE"), join(shared.outdir, "fonts", "LICENSE.txt"));
 const catalogues = join(here, "locale");
 rmSync(catalogues, { recursive: true, force: true });
 for (const name of readdirSync(join(source, "locale")).filter((name) => name.endsWith(".po"))) {
