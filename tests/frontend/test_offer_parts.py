@@ -27,6 +27,13 @@ def breakdown(offer, **params):
     return price_breakdown(offer, query_from({k: [v] for k, v in params.items()})[0])
 
 
+def large_figures(text):
+    """The figures at the head of the page by their first words."""
+    head = text.split('<dl class="big"')[1].split("</dl>")[0]
+    pairs = re.findall(r"<dt>(Score|Price|Value per cost|Rank).*?</dt><dd[^>]*>([^<]*)</dd>", head)
+    return dict(pairs)
+
+
 @pytest.fixture
 def priced() -> Offer:
     """0.10 USD/h; disk 0.05 USD/GB-month of which 40 GB are included; address 0.005 USD/h."""
@@ -235,22 +242,52 @@ def test_offer_page_ranks_by_a_metric_that_the_offer_has(client, measured):
     text = html(client, "/offers/scored/?period=month")
     value = text.split('id="value"')[1].split("</section>")[0]
     # 30,000 for 0.10 × 730 USD a month
-    assert re.search(r"Value per cost</th>\s*<td[^>]*>411\.0</td>", value)
-    assert re.search(r"Rank</th>\s*<td[^>]*>1 of 2</td>", value)
+    assert large_figures(text)["Value per cost"] == "411.0"
+    assert large_figures(text)["Rank"] == "1 of 2"
     similar_part = text.split('id="similar"')[1]
     assert "alike" in similar_part
     assert "20,000" in similar_part
     # By the hour, where the form or the address asks for that.
     assert '<select name="period" id="period">' in value
     hourly = html(client, "/offers/scored/?period=hour")
-    assert re.search(r"Value per cost</th>\s*<td[^>]*>300,000</td>", hourly)
+    assert large_figures(hourly)["Value per cost"] == "300,000"
 
 
 def test_offer_page_keeps_to_the_metric_of_its_address(client, measured):
     offer = factories.offer("scored")
     factories.sample(offer, 1.0, metric="coremark_score", variant="standard", source="published")
-    asked = html(client, "/offers/scored/?metric=cmips_score").split('id="value"')[1]
-    assert "not measured" in asked.split("</section>")[0]
+    asked = html(client, "/offers/scored/?metric=cmips_score")
+    assert large_figures(asked)["Score"] == "not measured"
+
+
+def test_offer_page_has_prices_of_its_type_by_region_and_term(client):
+    """The offer first, then the cheapest; a year is the lowest of what providers call it."""
+    regions = {
+        name: factories.offer(f"m5-{name}", name="m5", region=factories.region(name))
+        for name in ("here", "far", "near")
+    }
+    for name, amount in (("here", "0.3"), ("far", "0.2"), ("near", "0.1")):
+        factories.price(regions[name], amount)
+    factories.price(regions["here"], "0.05", purchase_model="spot", zone="a")
+    for model, amount in (("reserved", "0.25"), ("savings", "0.24")):
+        factories.price(regions["near"], amount, purchase_model=model, term="1y")
+    factories.price(factories.offer("other", name="m6"), "0.01")
+    current_stamp()
+    text = html(client, "/offers/m5-here/?period=hour")
+    table = text.split('aria-label="Prices by region"')[1].split("</table>")[0]
+    assert re.findall(r'<th scope="col"[^>]*>([^<]+)', table) == [
+        "Region",
+        "On demand",
+        "Spot",
+        "1 year",
+    ]
+    row = re.compile(r'<th scope="row">(?:<a[^>]*>)?([^<]+).*?</th>(.*?)</tr>', re.DOTALL)
+    rows = row.findall(table)
+    assert [(name, re.findall(r"<td[^>]*>([^<]*)</td>", cells)) for name, cells in rows] == [
+        ("here", ["0.3000", "0.0500", "–"]),
+        ("near", ["0.1000", "–", "0.2400"]),
+        ("far", ["0.2000", "–", "–"]),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,12 @@ def current_prices_of(
     return ReadPrices(rows, "observation_id", None)
 
 
+def current_prices_of_offers(offer_ids: Collection[UUID]) -> ReadPrices:
+    """The newest prices of this day of some offers, under every term (one query)."""
+    rows = CurrentPrice.objects.filter(PLAIN, offer_id__in=offer_ids, basis__in=BASES)
+    return ReadPrices(rows.order_by(), "observation_id", None)
+
+
 def prices_by_id(ids: Iterable[UUID], workspace_slug: str) -> dict[UUID, PriceChoice]:
     """Published prices of any kind and age, by the id of their observation."""
     rows = prices_visible(workspace_slug).filter(pk__in=list(ids), is_published=True)

@@ -14,11 +14,12 @@ from backend.rankings.selectors.breakdown import PriceBreakdown, price_breakdown
 from backend.rankings.selectors.listing import mark_rows
 from backend.rankings.selectors.offer_detail import OfferDetail
 from backend.rankings.selectors.query import RankingQuery
+from backend.rankings.selectors.region_prices import TERM_GROUPS, RegionPrices, region_prices
 from backend.rankings.selectors.rows import RankingRow
 from backend.rankings.selectors.similar import similar_offers
 from backend.site import charts, figures, state, words
 from backend.site.basis_form import BasisForm
-from backend.site.language import _, localize
+from backend.site.language import _, lazy, localize
 from backend.site.words import MISSING
 
 
@@ -42,6 +43,24 @@ class StandingLine:
     interval: str
     missing: str
     """Text where the figure is not known."""
+
+
+@dataclass(frozen=True)
+class RegionLine:
+    """A region of the machine type and its prices, one for each group of terms in the table."""
+
+    slug: str
+    region: str
+    prices: Sequence[str]
+
+
+# Heads of the table of prices by region.
+GROUP_LABELS = {
+    "on_demand": lazy("On demand"),
+    "spot": lazy("Spot"),
+    "1y": lazy("1 year"),
+    "3y": lazy("3 years"),
+}
 
 
 @dataclass(frozen=True)
@@ -73,7 +92,11 @@ def offer_context(detail: OfferDetail, requested: RankingRequest) -> dict[str, A
     )
     basis = {k: v for k, v in params.items() if k in state.SELECTORS | state.QUESTION}
     rows = similar_offers(detail.row, detail.everyone) if detail.row else []
+    of_type = region_prices(detail.offer, detail.everyone, query, requested.stamp)
+    groups = [group for group in TERM_GROUPS if any(group in each.prices for each in of_type)]
     return {
+        "price_terms": [GROUP_LABELS[group] for group in groups],
+        "regions": [_region_line(prices, groups, query.period) for prices in of_type],
         "form": form,
         "hidden": state.pairs(params.keys() - form.fields.keys(), params),
         "standing": _standing(detail, query, params),
@@ -88,6 +111,12 @@ def offer_context(detail: OfferDetail, requested: RankingRequest) -> dict[str, A
         "similar_unit": _scale(rows, query).unit,
         "compare_url": _compare(basis, [detail.offer.slug, *(row.offer_id for row in rows)]),
     }
+
+
+def _region_line(prices: RegionPrices, groups: Sequence[str], period: str) -> RegionLine:
+    region = prices.offer.region
+    shown = [figures.money(prices.prices.get(group), period) for group in groups]
+    return RegionLine(prices.offer.slug, str(region.name or region.code) if region else "", shown)
 
 
 def _standing(detail: OfferDetail, query: RankingQuery, params: state.Params) -> list[StandingLine]:

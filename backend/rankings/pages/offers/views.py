@@ -219,7 +219,7 @@ def _context(detail: OfferDetail, params: state.Params) -> dict[str, Any]:
         "offer": detail.offer,
         "row": detail.row,
         "cost": state.cost(params),
-        "facts": _facts(detail.offer),
+        "facts": _facts(detail.offer, detail.summaries),
         "incidents": record.incidents,
         "line": record.line_of(detail.offer.name),
         "may_rent": is_rentable(detail.offer),
@@ -282,7 +282,7 @@ def _baseline_words(offer: Offer) -> str:
     )
 
 
-def _facts(offer: Offer) -> list[tuple[str, str]]:
+def _facts(offer: Offer, scores: Sequence[Score]) -> list[tuple[str, str]]:
     """Known facts of the offer, in words; empty is what is not known."""
     vcpu = figures.quantity(offer.vcpu_count)
     memory = offer.memory_bytes and _(
@@ -292,11 +292,15 @@ def _facts(offer: Offer) -> list[tuple[str, str]]:
     derived = derived if offer.is_vcpu_derived else ""
     disk = offer.disk_bytes and f"{figures.size(offer.disk_bytes)} {offer.disk_kind}"
     stated = offer.stated_on and f"{offer.stated_on}"
+    seen = next((_shares(score.cpu_models) for score in scores if score.cpu_models), "")
     return [
         (_("Provider"), offer.provider.name),
         (_("Kind"), words.kind(offer.kind)),
         (_("Region"), str(offer.region) if offer.region else ""),
-        (_("Processor"), offer.cpu_model or ""),
+        (
+            _("Processor"),
+            offer.cpu_model or (_("{models}, as measured", models=seen) if seen else ""),
+        ),
         (_("Architecture"), offer.arch or ""),
         ("vCPU", " ".join(part for part in (vcpu, offer.vcpu_kind) if part) or ""),
         (_("vCPU counted as"), derived),
