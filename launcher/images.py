@@ -46,7 +46,7 @@ def image_digests(text: str) -> dict[str, str]:
 
 
 def pin_images(text: str, digests: Mapping[str, str]) -> str:
-    """The file with these digests behind the tags, which stay for people and for who updates them."""
+    """The file with the digest of each image behind its tag, in place of an older one."""
     return _NAMED.sub(lambda match: f"{match[1]}@{digests[match[2]]}", text)
 
 

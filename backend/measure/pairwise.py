@@ -148,15 +148,15 @@ class PairwiseRanks:
 
     def tie_groups(self, rows: Ints) -> Ints:
         """Numbers of the tie groups of some rows, from 1."""
-        self._number_groups(int(rows.max(initial=-1)))
+        self._number_groups_through(int(rows.max(initial=-1)))
         return self._groups[rows]
 
     def row_tie_group(self, row: int) -> int:
-        """The same of one row."""
-        self._number_groups(row)
+        """Number of the tie group of a row, from 1."""
+        self._number_groups_through(row)
         return int(self._groups[row])
 
-    def _number_groups(self, last: int) -> None:
+    def _number_groups_through(self, last: int) -> None:
         if last >= self._group_end:
             with self._lock:
                 self._extend_groups(last)

@@ -130,7 +130,8 @@ class Interrupts:
     def note_interrupts(self) -> Iterator[Self]:
         """From now to the end of the context."""
         before = {
-            number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)
+            number: signal.signal(number, self._on_signal)
+            for number in (signal.SIGINT, signal.SIGTERM)
         }
         try:
             yield self
@@ -138,8 +139,8 @@ class Interrupts:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def _note(self, number: int, _: object) -> None:
-        self.signals.append(number)
+    def _on_signal(self, signal_number: int, _: object) -> None:
+        self.signals.append(signal_number)
         self._raise_second()
 
     def _raise_second(self) -> None:

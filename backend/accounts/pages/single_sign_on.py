@@ -19,8 +19,8 @@ from backend.accounts.pages.views import NEXT_COOKIE, lockout_page, next_page
 from backend.accounts.services.acting import SIGN_IN_BACKEND, workspace_of
 from backend.accounts.services.identities import (
     identity_link,
-    identity_person,
     identity_unlink,
+    identity_user_get_or_create,
 )
 from backend.accounts.services.openid import (
     SignInRefused,
@@ -87,7 +87,7 @@ def single_sign_on_return(request: HttpRequest) -> HttpResponse:
         )
         if person := kept.get("person"):
             return _link_account(request, person, claims)
-        user = identity_person(claims)
+        user = identity_user_get_or_create(claims)
     except SignInRefused as refused:
         return _refuse(request, refused.reason)
     page = next_page(request)

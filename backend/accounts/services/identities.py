@@ -20,12 +20,11 @@ ACTOR = "single sign-on"
 SUBJECT = re.compile("[ -~]{1,255}")
 
 
-def identity_person(claims: Mapping[str, Any]) -> User:
-    """The person of the claims, who gets an account when they come for the first time.
+def identity_user_get_or_create(claims: Mapping[str, Any]) -> User:
+    """The account of the person in the claims; made when they come for the first time.
 
-    Found by issuer and subject alone: an e-mail address may be given to somebody else, and whoever
-    can write one at the provider would enter the account of whom it belongs to. Raises
-    SignInRefused.
+    Found by issuer and subject alone: an e-mail address may pass to somebody else, or be forged at the
+    provider. Raises SignInRefused.
     """
     subject, email, roles = _admit(claims)
     user = _find_user(subject) or _make_user(subject, email, roles)

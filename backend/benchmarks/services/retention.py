@@ -40,6 +40,7 @@ def _series(before: dt.datetime) -> QuerySet[Evidence]:
 
 
 def _forget_series(before: dt.datetime, size: int) -> int:
+    """Delete the series of the oldest runs that finished before; at most `size`."""
     leaving = _oldest(_series(before), size)
     Evidence.objects.filter(pk__in=[row.pk for row in leaving]).update(series=None)
     return _record(leaving, "series_delete")
@@ -50,8 +51,10 @@ def _texts(before: dt.datetime) -> QuerySet[Evidence]:
 
 
 def _forget_texts(before: dt.datetime, size: int) -> int:
+    """Delete the raw output of the oldest runs that finished before; at most `size`."""
     leaving = _oldest(_texts(before), size)
     evidence = Evidence.objects.filter(pk__in=[row.pk for row in leaving])
+    # Stored objects first: their keys are in the rows.
     objects_forget(evidence)
     evidence.update(raw_gzip=b"", object_key="")
     return _record(leaving, "evidence_text_delete")

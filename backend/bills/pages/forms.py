@@ -28,7 +28,7 @@ def _region_groups() -> list[tuple[str, Any]]:
     return [("", lazy("as the bill")), (ANYWHERE, lazy("anywhere")), *known]
 
 
-def _metrics() -> list[tuple[str, Any]]:
+def _metric_choices() -> list[tuple[str, Any]]:
     return [(key, METRICS[key].label) for key in RANKING_METRICS if METRICS[key].better == "higher"]
 
 
@@ -45,7 +45,7 @@ class YesNoChoice(forms.ChoiceField):
 class ElsewhereForm(WriteForm):
     """Assumptions about moving elsewhere that a bill does not say."""
 
-    metric = forms.ChoiceField(label=lazy("Compared by"), choices=_metrics)
+    metric = forms.ChoiceField(label=lazy("Compared by"), choices=_metric_choices)
     moving_cost = number_fields.FloatField(
         label=lazy("Cost of moving"),
         min_value=0,

@@ -283,7 +283,7 @@ def _take(reading: Reading, batch: Batch) -> None:
     month_of = pa.array(months).take(pa.array(at))
     keys = pc.dictionary_encode(_keys(columns, month_of))
     _sum(reading, columns, keys, billed, quantity)
-    _note_prices(reading, columns, keys)
+    _sum_unit_and_line_prices(reading, columns, keys)
     if promotions is not None:
         _sum_promotions(reading, columns, month_of, promotions.filter(good))
     names = keys.dictionary.to_pylist()
@@ -297,23 +297,23 @@ def _take(reading: Reading, batch: Batch) -> None:
         _count_machines(reading, columns, keys, quantity, start_hours)
 
 
-def _note_prices(
+def _sum_unit_and_line_prices(
     reading: Reading, columns: Mapping[str, pa.Array], keys: pa.DictionaryArray
 ) -> None:
-    """Note the amounts of a plain table by either reading."""
+    """Add each line of a plain table to its machine's two sums: its amount as a price of one unit, and
+    as that of the whole line. Which is meant shows once list prices are beside them."""
     if reading.format is not PLAIN or "of_unit" not in columns:
         return
-    for number, of_unit, of_line in zip(
+    for code, of_unit, of_line in zip(
         keys.indices.to_pylist(),
         columns["of_unit"].to_pylist(),
         columns["of_line"].to_pylist(),
         strict=True,
     ):
-        name = keys.dictionary[number].as_py()
-        charge = reading.charge(name)
-        key = machine_key(charge, _split_tag(name)[2]["region"])
-        known = reading.prices[key]
-        reading.prices[key] = known[0] + (of_unit or ZERO), known[1] + (of_line or ZERO)
+        name = keys.dictionary[code].as_py()
+        machine = machine_key(reading.charge(name), _split_tag(name)[2]["region"])
+        unit_sum, line_sum = reading.prices[machine]
+        reading.prices[machine] = unit_sum + (of_unit or ZERO), line_sum + (of_line or ZERO)
     if reading.is_price_of_unit:
         reading.notes[BillNote.PRICE_OF_A_UNIT] += len(keys)
 

@@ -66,8 +66,8 @@ class PriceBasis:
         """Purchase models of its term, in order of preference."""
         return tuple(model for model, _ in TERMS[self.term])
 
-    def month(self, charge: Charge) -> Decimal:
-        """Charge for a month of the reader."""
+    def monthly_cost(self, charge: Charge) -> Decimal:
+        """Cost of a month at the reader's hours; of what is bought once the amount itself."""
         price = price_over(
             charge,
             "month",
@@ -221,7 +221,7 @@ def _is_cheaper_month(monthly: PriceChoice, hourly: PriceChoice, basis: PriceBas
         and not monthly.is_missing
         # Without a rate of exchange or of tax, two amounts cannot be compared.
         and (monthly.currency, monthly.is_tax_unknown) == (hourly.currency, hourly.is_tax_unknown)
-        and basis.month(monthly.charge) < basis.month(hourly.charge)
+        and basis.monthly_cost(monthly.charge) < basis.monthly_cost(hourly.charge)
     )
 
 

@@ -1,5 +1,6 @@
 """True if the file of a disk test can have been on a disk, for every tool that tests disks."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
@@ -77,10 +78,12 @@ def is_implausible(
     file_bytes: int | None,
     ram_bytes: int | None,
 ) -> bool:
-    """True if memory explains a rate better than a disk: above what this machine's memory
-    (`memory_bytes_per_s`, None = not measured) or one drive can copy, of a file that fits twice.
+    """True if memory explains a rate better than a disk: it is above what one drive, or this machine's
+    memory (`memory_bytes_per_s`, None = not measured), can copy.
+
+    A file of at least twice the machine's memory is from the disk at any rate.
     """
     if file_bytes is not None and ram_bytes is not None and file_bytes >= 2 * ram_bytes:
         return False
-    bound = PLAUSIBLE_BYTES_PER_S
-    return bytes_per_s > min(bound, (memory_bytes_per_s or COPIES * bound) / COPIES)
+    of_memory = math.inf if memory_bytes_per_s is None else memory_bytes_per_s / COPIES
+    return bytes_per_s > min(PLAUSIBLE_BYTES_PER_S, of_memory)

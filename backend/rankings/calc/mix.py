@@ -75,8 +75,8 @@ def mix_summary(
         value=math.exp(log - baseline_log),
         ci95_low=math.exp(log - baseline_log - low),
         ci95_high=math.exp(log - baseline_log + high),
-        n_instances=_least([summary.n_instances for summary in summaries]),
-        n_repeats=_least([summary.n_repeats for summary in summaries]),
+        n_instances=_least_if_all_known([summary.n_instances for summary in summaries]),
+        n_repeats=_least_if_all_known([summary.n_repeats for summary in summaries]),
         interval_basis=IntervalBasis.COMBINED,
         is_unstable=any(summary.is_unstable for summary in summaries),
     )
@@ -111,6 +111,6 @@ def _half_widths(parts: Sequence[MixPart], summaries: Sequence[Summary]) -> tupl
     return math.hypot(*down.values()), math.hypot(*up.values())
 
 
-def _least(counts: Sequence[int | None]) -> int | None:
+def _least_if_all_known(counts: Sequence[int | None]) -> int | None:
     known = [count for count in counts if count is not None]
     return min(known) if len(known) == len(counts) else None

@@ -251,13 +251,14 @@ class BasisTable:
 
     @cached_property
     def _is_unlimited(self) -> Flags:
-        """Offers that give more for the money at full speed with the charge for it."""
+        """Burstable offers that give more per price at full speed, its surplus charge paid, than slowed
+        down to what their CPU credits allow."""
         if not self._has_credits.any():
             return self._has_credits
         price = self._machine_price("USD")
         with np.errstate(invalid="ignore"):
-            is_dearer_by = (price + self._surplus("USD")) / price
-            better: Flags = self._has_credits & (1.0 / is_dearer_by > self._standard_ratio)
+            price_ratio = (price + self._surplus("USD")) / price
+            better: Flags = self._has_credits & (1.0 / price_ratio > self._standard_ratio)
         return better
 
     def _surplus(self, currency: str) -> Floats:
@@ -271,8 +272,9 @@ class BasisTable:
 
     @cached_property
     def _is_purchase(self) -> Flags:
-        of = np.append(self.prices.quotes.charges.is_purchase[self.prices.quotes.codes], [False])
-        purchase: Flags = of[self.chosen]
+        is_purchase = self.prices.quotes.charges.is_purchase[self.prices.quotes.codes]
+        # The last row stands for offers without a price.
+        purchase: Flags = np.append(is_purchase, [False])[self.chosen]
         return purchase
 
     def _machine_price(self, currency: str) -> Floats:

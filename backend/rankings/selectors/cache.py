@@ -70,11 +70,11 @@ class StampedCache:
                         self._values.popitem(last=False)
             return value
 
-    def newest(self, key: Hashable) -> Any:
+    def last_requested(self, key: Hashable) -> Any:
         """The result under `key` of the state that was asked for last and has one; None without."""
         with self._lock:
-            known = ((stamp, key) for stamp in reversed(self._states))
-            return next((self._values[key] for key in known if key in self._values), None)
+            entries = ((stamp, key) for stamp in reversed(self._states))
+            return next((self._values[entry] for entry in entries if entry in self._values), None)
 
     def _admits(self, stamp: DataStamp) -> bool:
         """True if results of a state are kept: not those of one that is older than all that are."""

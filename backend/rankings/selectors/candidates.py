@@ -41,6 +41,7 @@ class Candidates:
         codes, first = codes_of(
             cells(priced, "provider").codes, cells(priced, "offer").codes, prices
         )
+        # Codes follow the values; candidates are numbered by the first row of each.
         order = np.argsort(first)
         numbers = np.argsort(order)[codes]
         return cls(priced, numbers, rows_at(priced, first[order]))

@@ -212,7 +212,7 @@ def rank_anew(stamp: DataStamp) -> None:
 
 def _length(key: ListKey) -> int:
     """Length of the list as it was last made."""
-    known = _cache.newest(key)
+    known = _cache.last_requested(key)
     return 0 if known is None else len(known.rows) + len(known.unscored)
 
 

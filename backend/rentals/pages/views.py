@@ -301,7 +301,7 @@ def _removal_question(request: HttpRequest, account_id: UUID) -> Question:
 @readable
 @confirm_first(_removal_question)
 def cloud_delete_form(request: HttpRequest, account_id: UUID) -> HttpResponse:
-    """Removes the account: nothing is rented there, and its secret is deleted."""
+    """Removes the account and its secret, after a question; refused while it may have a machine."""
     demand(request, Scope.ADMIN)
     # The service refuses while a machine of the account may exist: nobody could end that any more.
     account_delete(account=_account(request, account_id), actor=request.user.get_username())

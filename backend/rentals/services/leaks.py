@@ -84,9 +84,12 @@ def look_record(
     ending: Mapping[str, Ending],
     unread: Mapping[str, str],
 ) -> None:
-    """The account's machines were compared with ours; `ending` by the provider's id is what had to
-    go and is not seen gone. Each that does not go away is one notice. `unread` says of each region
-    that did not answer why: with one of them the look has failed, whatever the others said."""
+    """Store what a look at the account's machines has found.
+
+    `ending` are machines that were asked to end and are still listed, by the provider's id: one that
+    stays too long is one notice. `unread` are the regions that did not answer, and why: one of them
+    makes the look a failure.
+    """
     account = CloudAccount.objects.select_for_update().get(pk=account.pk)
     settled = at - dt.timedelta(seconds=settings.PROVIDER_SETTLE_S)
     entries = {}

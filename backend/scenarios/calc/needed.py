@@ -14,8 +14,8 @@ SLACK = 1e-9  # so that float noise above a whole number starts no further serve
 # A float quotient this close to a whole number, as a share of it, is looked at exactly.
 NEAR = 1e-12
 MOST_SERVERS = 1_000_000
-# After so many questions about one demand its order pays for itself.
-FEW = 8
+# After so many sizes sorting the demand pays for itself.
+SORT_AFTER = 8
 # Up to so many servers floats of 32 bits are of use; the share by which they may be off, and the share
 # of steps that may be as close to a whole number of servers.
 MOST_NARROW, NARROW, FEW_CLOSE = 1_000, 1e-6, 0.02
@@ -33,8 +33,8 @@ class Needs:
     def of(self, units_per_server: Fraction) -> Servers:
         """As `servers_needed`, of this demand; not to be written to."""
         self._asked += 1
-        is_worth = self._asked > FEW and units_per_server > 0
-        servers = self._narrow(units_per_server) if is_worth else None
+        is_sorting_worthwhile = self._asked > SORT_AFTER and units_per_server > 0
+        servers = self._count_in_float32(units_per_server) if is_sorting_worthwhile else None
         if servers is None:
             servers = servers_needed(self.demand, units_per_server)
         self._last = units_per_server, servers
@@ -48,9 +48,9 @@ class Needs:
             return last[1]
         return self.of(units_per_server)
 
-    def _narrow(self, units_per_server: Fraction) -> Servers | None:
-        """The same in floats of 32 bits, and exactly where these may be off. None where there may be too
-        many servers for that, or too many steps are close to a whole number of them."""
+    def _count_in_float32(self, units_per_server: Fraction) -> Servers | None:
+        """Servers by step, rounded up in floats of 32 bits; steps so close to a whole number that these
+        may be off are counted exactly. None where servers or such steps are too many for that."""
         at_most = self._highest / units_per_server
         most = _whole(at_most)
         if not 0 < most <= MOST_NARROW:

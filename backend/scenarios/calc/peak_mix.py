@@ -39,25 +39,26 @@ class PeakMix:
 
 
 def peak_mix(scenario: ScenarioInput, options: Sequence[Option]) -> PeakMix | None:
-    """The cheapest fleet of the servers of options of one part; None where none is known that keeps
-    to MOST_MIXED servers and to the limits of the policy. Nothing is ever started or ended."""
+    """The cheapest mix of servers, of options that have one part each, that carries the peak and never
+    starts or ends any; None where none keeps to MOST_MIXED servers and the limits of the policy."""
     peak = Fraction(repr(scenario.demand.highest))
     units = [option.parts[0].units_per_server * scenario.target_utilisation for option in options]
     horizon = scenario.steps.horizon
     # What one costs: the bill of always-on servers grows in proportion to their number.
     prices = [_payment(_charges(option, 1, horizon)) for option in options]
-    most = [MOST_MIXED, scenario.policy.max_servers, scenario.policy.quota]
+    limits = [MOST_MIXED, scenario.policy.max_servers, scenario.policy.quota]
+    # The solver takes whole numbers: demand and capacities in parts of a unit that divides all.
     common = lcm(peak.denominator, *(each.denominator for each in units))
-    demand, gives = int(peak * common), [(int(each * common),) for each in units]
+    demand, capacities = int(peak * common), [(int(each * common),) for each in units]
     if not demand or not options:
         return None
-    kept = useful_types(prices, gives, (demand,))
+    kept = useful_types(prices, capacities, (demand,))
     cover = cheapest_cover(
         CoverProblem(
             prices=[float(prices[index]) for index in kept],
-            gives=[gives[index] for index in kept],
+            gives=[capacities[index] for index in kept],
             demands=(demand,),
-            most=min(each for each in most if each is not None),
+            most=min(each for each in limits if each is not None),
         ),
         nodes=NODES,
         seconds=SECONDS,

@@ -170,6 +170,7 @@ def least_rate(price: Price) -> Fraction:
     """Lowest hourly cost of an elastic server, however long it runs."""
     terms = price.terms
     if price.unit == "hour":
+        # Tiers are a discount of their own; no price has both.
         least = min((factor for _, factor in terms.tiers), default=1 - terms.discount)
         rates = [terms.price * least]
         if terms.cap is not None:

@@ -56,7 +56,7 @@ def test_need_of_demands_of_any_size_is_exact(scale: float) -> None:
 def narrow(demand: list[float], units: Fraction) -> list[int]:
     """As of many sizes, however many steps are close to a whole number of servers."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(needs, "FEW", 0)
+        patch.setattr(needs, "SORT_AFTER", 0)
         patch.setattr(needs, "FEW_CLOSE", 1.0)
         servers: list[int] = Needs(np.array(demand)).of(units).tolist()
     return servers
@@ -72,7 +72,7 @@ def test_need_of_many_sizes_is_exact(units: Fraction, given: list[tuple[int, flo
 def test_every_size_is_answered_like_the_first(most: int) -> None:
     demand = np.append(np.random.default_rng(5).uniform(0, most, 9_999), float(most))
     asked = Needs(demand)
-    sizes = [Fraction(n, 7) for n in range(7, 7 + 3 * needs.FEW)]
+    sizes = [Fraction(n, 7) for n in range(7, 7 + 3 * needs.SORT_AFTER)]
     for units in sizes:
         servers = asked.of(units)
         assert servers.tolist() == servers_needed(demand, units).tolist()
@@ -82,7 +82,7 @@ def test_every_size_is_answered_like_the_first(most: int) -> None:
 @pytest.mark.parametrize("units", [Fraction(0), Fraction(1, 10**7)])
 def test_size_that_cannot_be_is_refused_whenever_it_is_asked_for(units: Fraction) -> None:
     asked = Needs(np.array([1.0, 2.0]))
-    for _ in range(needs.FEW):
+    for _ in range(needs.SORT_AFTER):
         asked.of(Fraction(1))
     with pytest.raises(InvalidValue):
         asked.of(units)

@@ -58,7 +58,7 @@ def comparison_of(request: HttpRequest) -> ComparedRequest:
         notes.append(_("The baseline {base!r} is not among the offers compared.", base=base[:80]))
         # Said once and dropped: kept, every link of the page would repeat the fault.
         base = ""
-    return ComparedRequest(requested, slugs, base, _params(requested, slugs, base), notes)
+    return ComparedRequest(requested, slugs, base, _link_params(requested, slugs, base), notes)
 
 
 @readable
@@ -129,8 +129,8 @@ def _visible(workspace_slug: str, slugs: Sequence[str]) -> tuple[list[str], list
     return visible[:MOST_OFFERS], notes
 
 
-def _params(requested: RankingRequest, slugs: Sequence[str], base: str) -> state.Params:
-    """The parameters of the page's links: the basis of the prices, and the offers."""
+def _link_params(requested: RankingRequest, slugs: Sequence[str], base: str) -> state.Params:
+    """The parameters of the page's links: metric, basis and question, the offers, and the base."""
     kept = state.SELECTORS | state.QUESTION
     params = {name: values for name, values in requested.sound.items() if name in kept}
     params |= {"o": [",".join(slugs)]} if slugs else {}
