@@ -149,8 +149,9 @@ FLAGS = {
         lazy("other tool versions"),
         "",
         lazy(
-            "Measured with the versions named as its method; published figures used OpenSSL 3.3 or 3.4"
-            " and Redis 7.4 with another client. The interval allows 15 % for it, an assumption."
+            "Measured with the versions named as its method; published figures used "
+            "OpenSSL 3.3 or 3.4 and Redis 7.4 with another client. The interval allows 15% "
+            "for it, an assumption."
         ),
     ),
     "unlike_offer": (

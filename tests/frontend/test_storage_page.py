@@ -278,13 +278,13 @@ def test_fault_of_an_array_stands_at_its_field(
     [
         ({"modules": "1", "channels": "4"},
          ["One module per socket: memory runs on a single channel.",
-          "3 of 4 channels of each socket are empty: that leaves 25 % of the bandwidth."]),
+          "3 of 4 channels of each socket are empty: that leaves 25% of the bandwidth."]),
         ({"modules": "3", "channels": "4"},
-         ["1 of 4 channels of each socket is empty: that leaves 75 % of the bandwidth."]),
+         ["1 of 4 channels of each socket is empty: that leaves 75% of the bandwidth."]),
         ({"modules": "3", "channels": "2"},
          ["Some channels have more modules than others: a part of memory is slower."]),
         ({"modules": "2", "channels": "2", "runs_at": "2400"},
-         ["The modules run at 2400 MT/s and are made for 3200: that leaves 75 % of the bandwidth."]),
+         ["The modules run at 2400 MT/s and are made for 3200: that leaves 75% of the bandwidth."]),
         ({"modules": "1", "channels": "1"}, []),
     ],
 )  # fmt: skip
@@ -350,7 +350,7 @@ def test_page_lists_what_others_have_seen(client: Client) -> None:
     assert table(html, "On servers")[0][1:3] == ["16,000 CMIPS", "2019"]
     seen = {row[0]: row[1:4] for row in table(html, "Seen of what the parts should give")}
     assert seen["ZFS volume over iSCSI and 40 Gb"] == ["70", "5,000", "1.4%"]
-    assert "2.314 GB/s are 92.6 % of two 10 Gb links" in html
+    assert "2.314 GB/s are 92.6% of two 10 Gb links" in html
 
 
 def test_names_are_escaped(client: Client) -> None:

@@ -37,9 +37,9 @@ def targets_plot(answer: Elsewhere) -> Plot | None:
                 highs=[alternative.p95 for alternative in shown],
             )
         ],
-        range_words=("5 %", "95 %"),
+        range_words=(figures.percent(0.05), figures.percent(0.95)),
         lines=((answer.today, _("today")),),
-        note=_("The dashed line is what it costs today; whiskers hold 90 % of the draws."),
+        note=_("The dashed line is what it costs today; whiskers hold 90% of the draws."),
         summary=_(
             "Bars of the cost a month: today {today}; ",
             today=figures.plain(round(answer.today)),
@@ -100,8 +100,9 @@ def swings_plot(answer: Elsewhere) -> Plot | None:
         },
         lines=((best.cost, ""),),
         note=_(
-            "One input at its low and at its high end: scores at the ends of their 95 % intervals, "
-            "prices 10 % and staff 50 % up and down, a spare server more and fewer."
+            "One input at its low and at its high end: scores at the ends of their 95% "
+            "intervals, prices 10% and staff 50% up and down, a spare server more and "
+            "fewer."
         ),
         summary=_("Cost a month at both ends of each input: ")
         + "; ".join(

@@ -72,13 +72,13 @@ def sentence(estate: Mapping[str, Any]) -> str:
     if cost is None or total <= 0:
         return said
     machines = count_words(
-        "{share} % of it is for machines of {n} type.",
-        "{share} % of it is for machines of {n} types.",
+        "{share}% of it is for machines of {n} type.",
+        "{share}% of it is for machines of {n} types.",
         len({(machine["provider"], machine["type"]) for machine in estate["machines"]}),
         share=figures.quantity(round(100 * Decimal(cost) / total, 1)),
     )
     committed = _(
-        "{share} % of their hours were bought by commitments.",
+        "{share}% of their hours were bought by commitments.",
         share=figures.quantity(round(100 * Decimal(estate["shares"]["committed"] or 0), 1)),
     )
     return f"{said} {machines} {committed}"

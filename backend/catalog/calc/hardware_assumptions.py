@@ -52,7 +52,7 @@ _TABLE = (
     HardwareAssumption(
         "resale_ratio_at_start", _("Resale value at the start"),
         D("0.6"), _("ratio of the purchase price"), D(0), D(1),
-        _("our own assumption: a used server loses 30 to 50 % at once"),
+        _("our own assumption: a used server loses 30 to 50% at once"),
     ),
     HardwareAssumption(
         "discount_rate_per_year", _("Discount rate"),

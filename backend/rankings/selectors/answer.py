@@ -368,8 +368,8 @@ def _cheapest_words(row: RankingRow, name: str) -> str:
 def _standing_words(standing: OwnStanding, best: RankingRow) -> str:
     said = [
         _(
-            "Your server “{name}” would be the best value below {cost} (95 % interval: {low} to "
-            "{high}).",
+            "Your server “{name}” would be the best value below {cost} (95% interval: "
+            "{low} to {high}).",
             name=standing.row.offer,
             cost=_cost(standing.break_even_price, best),
             low=three_digits(standing.break_even_low),

@@ -36,7 +36,7 @@ def bill_sheet(bill: Bill, answer: Elsewhere) -> Sheet:
             SheetColumn(_("As"), 1.6),
             SheetColumn(_("Servers"), 3),
             SheetColumn(unit, 1.2, is_number=True),
-            SheetColumn(_("90 % of the draws"), 1.6, is_number=True),
+            SheetColumn(_("90% of the draws"), 1.6, is_number=True),
             SheetColumn(_("Cheaper"), 0.9, is_number=True),
             SheetColumn(_("Pays after"), 1.1, is_number=True),
         ],
@@ -140,9 +140,10 @@ def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
 def _assumption_words(answer: Elsewhere) -> str:
     assumed = answer.assumed
     return _(
-        "compared by {metric}, {arch}; moving {moving} {currency} once; staff {staff} {currency} a "
-        "month and server, {spares} spare servers (dedicated and your own), {headroom} % of servers "
-        "kept free; disks and traffic at the target's prices; {services}",
+        "compared by {metric}, {arch}; moving {moving} {currency} once; staff {staff} "
+        "{currency} a month and server, {spares} spare servers (dedicated and your "
+        "own), {headroom}% of servers kept free; disks and traffic at the target's "
+        "prices; {services}",
         services=_services(assumed, answer.currency),
         arch=_("any CPU architecture")
         if assumed.may_change_arch

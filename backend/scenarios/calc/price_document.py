@@ -192,7 +192,7 @@ class ServerPriceDocument(Document):
             label=_("Interruptions a month"),
             high="100000",
             when=("spot",),
-            source=_("our assumption: none; providers state less than 5 % a month for many types"),
+            source=_("our assumption: none; providers state less than 5% a month for many types"),
         ),
     ] = ZERO
     setup: Annotated[

@@ -96,7 +96,7 @@ def spread_plot(options: Sequence[Option], currency: str) -> Plot | None:
         # Up to the ends of the whiskers: the axis would otherwise be made for the medians.
         y=Axis(currency, most=max(ends("p95"))),
         marks=[Mark(_("median"), ends("p50"), "bar", lows=ends("p5"), highs=ends("p95"))],
-        range_words=("5 %", "95 %"),
+        range_words=(figures.percent(0.05), figures.percent(0.95)),
         note=_("Whiskers go from the 5th to the 95th percentile."),
         summary=_("Cost over the draws in {currency}: ", currency=currency)
         + "; ".join(

@@ -38,7 +38,7 @@ SECTIONS = (
     ),
     (
         lazy("Uncertainty"),
-        lazy("Coefficients of variation: 0.1 means that two of three draws lie within 10 %."),
+        lazy("Coefficients of variation: 0.1 means that two of three draws lie within 10%."),
         ("uncertainty.",),
     ),
 )

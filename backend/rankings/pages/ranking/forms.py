@@ -228,7 +228,7 @@ class PriceField:
 
 
 PRICE_FIELDS = {
-    "tax_rate": ("Tax (0.19 = 19 %)", "net"),
+    "tax_rate": ("Tax (0.19 = 19%)", "net"),
     "hours_run": (lazy("Hours run a month"), "all"),
     "setup_months": (lazy("Set-up fee over months"), lazy("0 = left out")),
 }
