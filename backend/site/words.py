@@ -107,7 +107,7 @@ FLAGS = {
     "stale_price": (
         lazy("old price"),
         "warn",
-        lazy("The price was observed more than 30 days ago."),
+        lazy("The price has not been checked for more than 30 days."),
     ),
     "lacks_month_price": (
         lazy("no month price"),

@@ -164,7 +164,7 @@ def test_c_three_servers_and_seventeen_more_at_night(browser, site, session):
 def test_d_own_rack_and_the_load_from_which_it_pays(browser, site, session):
     with task(browser, site, session, at_most=6) as person:
         page = person.page
-        person.link("Price a rack")
+        person.link("Price your own hardware")
         person.fill(page.get_by_label("Price of one, line 1"), "8000")
         person.button("Store")
         expect(page.locator(".lede")).to_contain_text("USD a month for one of 20 servers")

@@ -77,7 +77,7 @@ def test_breakdown_without_a_known_extra_has_no_total(client, priced):
 def test_breakdown_of_an_offer_without_a_price_is_none(client):
     offer = factories.offer("free")
     assert breakdown(offer) is None
-    assert "What it costs in all" not in html(client, "/offers/free/")
+    assert "All-in cost" not in html(client, "/offers/free/")
 
 
 def sized(slug, vcpu, gib, **given):

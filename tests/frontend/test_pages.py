@@ -210,7 +210,7 @@ def test_ranking_of_mixed_prices_says_so_and_adds_the_extras(client, measured):
     factories.price(with_disk)
     factories.sample(with_disk, 900.0)
     text = html(client, "/offers/")
-    assert "Some prices here hold a disk or traffic, others the machine alone." in text
+    assert "Some prices include a disk or traffic, others do not." in text
     assert 'href="/offers/?basis=disk,ip,egress"' in text
     assert "sold by the month only" in text
     assert "sold by the month only" not in html(client, "/?period=month")

@@ -81,7 +81,7 @@ def test_one_type_is_not_known_by_reason_of_its_kind_or_price(client: Client, db
     factories.sample(offer, 900, metric="memory_latency_ns", variant="single", unit="ns")
     factories.sample(offer, 5)
     html = page(client, f"{PAGE}?target=memory_latency_ns:80&kinds=cloud&disk_gb=1")
-    assert "No fleet reaches it" in html
+    assert "Nothing meets this" in html
     reasons = {row[0]: row[2] for row in table(html, "Excluded offers, and why")}
     assert reasons.keys() == {"Its kind is dedicated", "Memory latency: too high"}
     assert (

@@ -73,7 +73,7 @@ def test_score_page_shows_what_is_pooled_and_what_is_left_out(client):
     assert left_out.startswith(">Left out: 4<")
     for value in ("100", "110", "120"):
         assert f'title="{value} CMIPS"' in pooled
-    for reason in ("marked, where others are not", "left out by a person", "another variant"):
+    for reason in ("marked, where others are not", "excluded by a person", "another variant"):
         assert left_out.count(reason) == 1
     assert "a fan had stopped" in left_out
     assert "measured goes before imported" in left_out

@@ -37,7 +37,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
         ColumnType.NUMBER,
         _("Hours that stand for a month"),
         "h",
-        label=_("Hours a month"),
+        label=_("Hours per month"),
         has_bounds=False,
     ),
     RankingColumn(
@@ -51,9 +51,9 @@ COLUMNS: tuple[RankingColumn, ...] = (
         "price_term",
         ColumnType.TEXT,
         _("How it is bought: on_demand, monthly, spot, committed_1y, …"),
-        label=_("Price term"),
+        label=_("Payment option"),
         empty=_("no price"),
-        filter_words=_("Term of the price"),
+        filter_words=_("Payment option"),
     ),
     RankingColumn(
         "price_usd_hour",
@@ -281,7 +281,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
         ColumnType.NUMBER,
         _("Hours a month that the machine runs"),
         "h",
-        label=_("Hours run a month"),
+        label=_("Hours used per month"),
         has_bounds=False,
     ),
     RankingColumn(

@@ -92,7 +92,9 @@ class Extras(Document):
 
     egress_gb_per_month: Annotated[
         Fraction,
-        AmountNumber(_("Traffic to the internet"), "GB/month", label=_("Traffic out, GB a month")),
+        AmountNumber(
+            _("Traffic to the internet"), "GB/month", label=_("Traffic out, GB per month")
+        ),
     ] = ZERO
     egress_tiers: Annotated[
         tuple[tuple[Fraction | None, Fraction], ...],

@@ -64,7 +64,7 @@ SYMBOLS = {
     "highest": lazy("highest published result"),
 }
 REASONS = {
-    "excluded": lazy("left out by a person"),
+    "excluded": lazy("excluded by a person"),
     "no_value": lazy("not above zero"),
     "source": lazy("of another source: measured goes before imported, imported before published"),
     "variant": lazy("another variant"),
