@@ -28,17 +28,17 @@ MOST_SWINGS = 5
 
 def bill_sheet(bill: Bill, answer: Elsewhere) -> Sheet:
     """Cost of the machines today and elsewhere, the cheapest first."""
-    unit = _("{currency} a month", currency=answer.currency)
+    unit = _("{currency} per month", currency=answer.currency)
     return Sheet(
         conclusion=elsewhere_conclusion(answer),
         chart=_chart(answer, unit),
         columns=[
-            SheetColumn(_("As"), 1.6),
+            SheetColumn(_("Option"), 1.6),
             SheetColumn(_("Servers"), 3),
             SheetColumn(unit, 1.2, is_number=True),
-            SheetColumn(_("90% of the draws"), 1.6, is_number=True),
+            SheetColumn(_("90% range"), 1.6, is_number=True),
             SheetColumn(_("Cheaper"), 0.9, is_number=True),
-            SheetColumn(_("Pays after"), 1.1, is_number=True),
+            SheetColumn(_("Payback"), 1.1, is_number=True),
         ],
         rows=[
             [_("today"), "", _money(answer.today), "", "", ""],
@@ -95,7 +95,7 @@ def _services(assumed: Assumptions, currency: str) -> str:
 def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
     yield _("Bill"), f"{bill.name}: {sentence(bill.estate)}"
     yield (
-        _("What it is for"),
+        _("Breakdown"),
         some(
             [
                 f"{kind_row['words']} {_money(Decimal(kind_row['cost']))} {answer.currency}"
@@ -121,7 +121,7 @@ def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
             ),
         )
     if answer.assumed.spread_commitments:
-        yield _("today"), _("With commitments spread")
+        yield _("today"), _("Amortised cost")
     yield _("Assumed"), _assumption_words(answer)
     yield (
         _("Ranges"),

@@ -30,7 +30,7 @@ def hardware_sheet(model: HardwareModel) -> Sheet:
                 [name.capitalize(), _money(per_server), _money(whole)]
                 for name, per_server, whole in cost["parts"]
             ),
-            [_("In all"), _money(cost["price_per_month"]), _money(cost["set_price_per_month"])],
+            [_("Total"), _money(cost["price_per_month"]), _money(cost["set_price_per_month"])],
         ],
         facts=list(_facts(model, cost)),
     )

@@ -82,7 +82,7 @@ def _row(option: Mapping[str, Any]) -> list[str]:
         if contract
         else "",
         "cheapest" if option["is_cheapest"] else "",
-        _("serves too little") if option["is_short"] else "",
+        _("insufficient capacity") if option["is_short"] else "",
         _("cheapest in {share} of the draws", share=figures.percent(option["p_cheapest"]))
         if option["p_cheapest"] is not None
         else "",

@@ -77,8 +77,8 @@ def conclude(
 def _without_prices(examples: Sequence[str]) -> Conclusion:
     names = name_list([_("“{name}”", name=name) for name in examples])
     sentence = _(
-        "No answer yet: the prices of {names} are examples. Open the editor and put in the prices that"
-        " you would pay.",
+        "No answer yet: the prices of {names} are examples. Open the editor and enter "
+        "the prices that you would pay.",
         names=names,
     )
     detail = _("To keep an example as your price, clear its field “Example price”.")

@@ -177,7 +177,7 @@ class DemandDocument(Document):
         UnitNumber(
             _("Outside the windows"),
             UNIT,
-            label=_("Level outside the windows"),
+            label=_("Level outside the time windows"),
             when=(DAILY,),
             high=MOST_UNITS,
         ),
