@@ -204,7 +204,7 @@ def test_f_list_that_a_colleague_reads_in_a_spreadsheet(browser, site, session):
 def test_g_page_on_paper_for_the_board(browser, site, session):
     with task(browser, site, session, at_most=3) as person:
         page = person.page
-        person.link("Freeze as a report")
+        person.link("Save as report")
         person.button("Freeze")
         with page.expect_download() as download:
             person.link("PDF, A4")

@@ -153,7 +153,7 @@ def test_fault_of_links_is_shown(client: Client, params: dict[str, object], told
 
 
 def test_flows_without_links_and_links_without_flows_are_no_faults(client: Client) -> None:
-    assert "State at least one flow." in page(client, link="a", speed=1)
+    assert "Enter at least one flow." in page(client, link="a", speed=1)
     html = page(client, flow="x", asks=5)
     assert "There is no link: nothing is shared." in html
     assert table(html, "What each flow gets")[0][3] == "5"
@@ -348,7 +348,7 @@ def test_page_lists_what_others_have_seen(client: Client) -> None:
     assert jobs["Kernel unpacked over NFS, no log device"] == ["203 s", "not stated"]
     assert jobs["Kernel unpacked over NFS, every flush obeyed"][0] == "aborted"
     assert table(html, "On servers")[0][1:3] == ["16,000 CMIPS", "2019"]
-    seen = {row[0]: row[1:4] for row in table(html, "Seen of what the parts should give")}
+    seen = {row[0]: row[1:4] for row in table(html, "Measured against the sum of the parts")}
     assert seen["ZFS volume over iSCSI and 40 Gb"] == ["70", "5,000", "1.4%"]
     assert "2.314 GB/s are 92.6% of two 10 Gb links" in html
 

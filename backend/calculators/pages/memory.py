@@ -50,7 +50,7 @@ def calculate(given: Given) -> dict[str, Any]:
 def _summary(peaks: Population) -> str:
     lost = _("nothing is lost")
     if peaks.lost_ratio:
-        lost = _("{share} of the bandwidth is not there", share=figures.percent(peaks.lost_ratio))
+        lost = _("{share} of the bandwidth is unused", share=figures.percent(peaks.lost_ratio))
     return _(
         "{peak}/s of {possible}/s: {lost}",
         peak=figures.size(peaks.peak_bytes_per_s),

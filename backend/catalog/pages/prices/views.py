@@ -90,7 +90,9 @@ def price_feed_new(request: HttpRequest) -> HttpResponse:
                 region=region,
                 actor=actor,
             )
-            messages.success(request, _("The list is read within a minute, and then by itself."))
+            messages.success(
+                request, _("The list is read within a minute, and then automatically.")
+            )
             return HttpResponseRedirect(reverse("prices"))
     return _prices(request, form)
 
