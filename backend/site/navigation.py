@@ -40,7 +40,7 @@ MENUS: dict[str, tuple[MenuEntry, ...]] = {
              "scenario-offers", "scenario-trace", "scenarios-compare"),
         ),
         MenuEntry(
-            "hardware", lazy("Own hardware"), lazy("what a server in your own rack costs a month"),
+            "hardware", lazy("Own hardware"), lazy("monthly cost of a server in your own rack"),
             ("hardware-new", "hardware-model"),
         ),
         MenuEntry("bills", lazy("Bills"), lazy("what you pay today, by what it is for"), ("bill",), Scope.WRITE),

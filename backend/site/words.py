@@ -89,7 +89,7 @@ FLAGS = {
     "credit_unlimited": (
         lazy("unlimited credits"),
         "warn",
-        lazy("It runs on without CPU credits, and the provider charges for that beside the price."),
+        lazy("It runs on without CPU credits, and the provider charges extra for that."),
     ),
     "discontinued": (lazy("history"), "", lazy("It can no longer be bought.")),
     "not_orderable": (
@@ -131,8 +131,8 @@ FLAGS = {
         lazy("tax unknown"),
         "warn",
         lazy(
-            "Whether the price includes tax, or at which rate, is not known; not ranked beside"
-            " net ones."
+            "It is not known whether the price includes tax, or at which rate; not ranked "
+            "with net prices."
         ),
     ),
     "volume_small": (

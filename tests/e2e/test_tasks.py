@@ -165,7 +165,7 @@ def test_d_own_rack_and_the_load_from_which_it_pays(browser, site, session):
     with task(browser, site, session, at_most=6) as person:
         page = person.page
         person.link("Price your own hardware")
-        person.fill(page.get_by_label("Price of one, line 1"), "8000")
+        person.fill(page.get_by_label("Unit price, line 1"), "8000")
         person.button("Store")
         expect(page.locator(".lede")).to_contain_text("USD a month for one of 20 servers")
         expect(page.locator("main")).to_contain_text("8,000")
@@ -205,7 +205,7 @@ def test_g_page_on_paper_for_the_board(browser, site, session):
     with task(browser, site, session, at_most=3) as person:
         page = person.page
         person.link("Save as report")
-        person.button("Freeze")
+        person.button("Save report")
         with page.expect_download() as download:
             person.link("PDF, A4")
         document = PdfReader(download.value.path())

@@ -226,7 +226,7 @@ def test_campaign_is_started_cancelled_and_tried_again(operator, queued):
     campaign.refresh_from_db()
     assert campaign.state == CampaignState.CANCELLED
     page = text_of(operator.get(path))
-    assert "Do again what failed (1)" in page
+    assert "Repeat failed runs (1)" in page
     operator.post(f"{path}retry/")
     assert Run.objects.count() == 2
     campaign.refresh_from_db()

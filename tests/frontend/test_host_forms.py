@@ -316,7 +316,7 @@ def test_runs_are_filtered_by_host_state_profile_and_offer(client, django_assert
     assert run_ids(f"host={rows.failed.host_id}") == {str(rows.failed.pk)}
     assert run_ids("profile=full&offer=own-nas") == set()
     assert run_ids("offer=own-nas-cork") == {str(rows.failed.pk)}
-    assert "No run is like this" in text_of(client.get("/runs/?state=lost"))
+    assert "No run matches" in text_of(client.get("/runs/?state=lost"))
 
 
 def test_runs_page_has_the_filters_of_the_api(client):

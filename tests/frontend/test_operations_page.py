@@ -28,11 +28,11 @@ def shown(client: Client) -> str:
 
 def test_operations_say_what_to_do_when_the_engine_stands_still(operator: Client) -> None:
     Tick.objects.create(pk=1, at=clock.now() - dt.timedelta(seconds=10))
-    assert "look at beat and the workers" not in shown(operator)
+    assert "check beat and the workers" not in shown(operator)
     Tick.objects.update(at=clock.now() - dt.timedelta(seconds=61))
     page = shown(operator)
     assert "1 min 01 s ago" in page
-    assert "look at beat and the workers" in page
+    assert "check beat and the workers" in page
 
 
 def test_operations_count_what_is_not_well(operator: Client, settings) -> None:

@@ -297,5 +297,5 @@ def test_model_without_an_exchange_rate_is_left_out_with_a_note():
     models = [hardware("CHF", energy="20"), hardware("USD", energy="20")]
     made = hardware_plot(models, ["a", "b"], RATES)
     assert made.x == ["b"]
-    assert made.note == "1 without an exchange rate left out."
+    assert made.note == "1 not shown: no exchange rate is known."
     assert hardware_plot([], [], RATES) is None

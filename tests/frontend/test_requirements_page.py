@@ -52,7 +52,7 @@ def test_four_c1_stand_before_one_cc2(client: Client, demo: None) -> None:
     assert first[4] == "12,400 24% to spare"
     assert second[1].startswith("1 × Amazon CC2 Cluster Compute")
     assert second[2:4] == ["1,752", "2.400"]
-    assert "10 fleets reach it, from 1,694 USD a month" in html
+    assert "10 options meet this, from 1,694 USD per month" in html
     fleets = html.split("Fleets by cost", 1)[1]
     row = fleets.split("Amazon C1 High CPU Extra Large", 1)[1].split("</tr>", 1)[0]
     assert row.count('class="swatch provider-aws"') == 4

@@ -59,7 +59,7 @@ def test_page_opens_with_examples_of_all_three(
     assert statuses(html) == [
         "NAS is full; bulk gets 9.3 MB/s each",
         "RAID 0 of 16 disks: 64 TB usable, no disk may fail",
-        "34.1 GB/s of 154 GB/s: 77.8% of the bandwidth is not there",
+        "34.1 GB/s of 154 GB/s: 77.8% of the bandwidth is unused",
     ]
     assert "<p>NAS is full; bulk gets 9.3 MB/s each.</p>" in html
 
@@ -191,7 +191,7 @@ def test_array_is_compared_with_the_same_disks_at_every_level(client: Client) ->
 def test_bytes_of_an_array_are_listed_and_drawn(client: Client) -> None:
     html = page(client, level="raidz2", disks=6, size=4, read=100, read_iops=100)
     space = {row[0]: row[1] for row in table(html, "Where the bytes go")}
-    assert space["In all"] == "24 TB = 21.83 TiB"
+    assert space["Total"] == "24 TB = 21.83 TiB"
     assert space.keys() >= {"Usable", "Parity or copies", "Kept by ZFS", "Reported by zfs list"}
     assert "Spares" not in space
     assert "Random: 100 reads and an unknown number of writes a second." in html

@@ -85,7 +85,7 @@ class ElsewhereForm(WriteForm):
         help_text=lazy("Share of their price that is for being managed, from 0 to 1; the rest is for machines."),
     )  # fmt: skip
     service_hours = number_fields.FloatField(
-        label=lazy("Staff hours for services, a month"), min_value=0,
+        label=lazy("Staff hours for services per month"), min_value=0,
         help_text=lazy("To run them yourself."),
     )  # fmt: skip
     staff_hour = number_fields.FloatField(label=lazy("Cost of an hour of staff"), min_value=0)

@@ -116,7 +116,7 @@ def _assumption(name: str) -> Any:
 class ItemDocument(Document):
     """A line of the bill of materials: the count of the whole set, the mean watts of one piece."""
 
-    count: Annotated[int, WholeNumber(_("Pieces in the whole set"), low=1, high=MAX_COUNT)]
+    count: Annotated[int, WholeNumber(_("Quantity in the whole set"), low=1, high=MAX_COUNT)]
     name: Annotated[str, Text(_("What it is"), most=100)]
     unit_price: Annotated[Decimal, Amount(_("Price of one piece"), _("currency"))]
     watts: Annotated[Decimal, Amount(_("Mean draw of one piece"), "W", high=MAX_WATTS)] = Decimal(0)

@@ -287,7 +287,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
     RankingColumn(
         "setup_months",
         ColumnType.INTEGER,
-        _("Months over which a setup fee is spread; 0: left out"),
+        _("Months over which a setup fee is spread; 0: not counted"),
         label=_("Setup fee over (months)"),
         has_bounds=False,
     ),

@@ -231,7 +231,7 @@ class DemandDocument(Document):
     seed: Annotated[
         int,
         WholeNumber(
-            _("Of the noise: the same seed gives the same noise"),
+            _("The same seed gives the same noise"),
             label=_("Seed of the noise"),
             when=(COMPOSED,),
             high=MOST_SEED,

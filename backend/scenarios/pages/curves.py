@@ -86,7 +86,7 @@ def _plot(curve: CostCurve, words: _Words, currency: str, span: str) -> Plot:
         y=Axis(_("{currency} in {span}", currency=currency, span=span)),
         marks=[Mark(line.option, _costs(line)) for line in lines],
         note=_(
-            "{note} A line is left out where the option does not serve the demand.", note=words.note
+            "{note} A line is missing where the option does not serve the demand.", note=words.note
         ),
         summary=f"{words.title}: " + " ".join(_sentences(curve, words)),
     )

@@ -159,12 +159,12 @@ KINDS: Mapping[str, ValueKind] = {
     "whole": ValueKind(_whole, keyboard="numeric"),
     "count": ValueKind(
         _whole,
-        format=lazy("Empty: as many as needed. Else a number, peak, or optimal"),
+        format=lazy("Leave blank for as many as needed, or enter a number, peak, or optimal"),
         is_explained=True,
         placeholder=lazy("as needed"),
     ),
     "convention": ValueKind(_whole, format=lazy("calendar, 30d, or a number of hours")),
-    "days": ValueKind(_days, _days_text, lazy("Mon-Fri, or Sat, Sun. Empty: every day")),
+    "days": ValueKind(_days, _days_text, lazy("Mon-Fri, or Sat, Sun. Leave blank for every day")),
     "numbers": ValueKind(
         _numbers,
         lambda values: " ".join(map(str, values)),

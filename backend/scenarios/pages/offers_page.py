@@ -65,7 +65,7 @@ class MarketForm(forms.Form):
     burstable = forms.ChoiceField(
         label=lazy("Burstable machines"),
         required=False,
-        choices=[("", lazy("left out")), ("1", lazy("compared, too"))],
+        choices=[("", lazy("excluded")), ("1", lazy("compared, too"))],
     )
 
     def __init__(self, data: Mapping[str, Any]) -> None:

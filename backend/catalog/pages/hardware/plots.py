@@ -44,7 +44,7 @@ def hardware_plot(
     left_out = min(len(models), MOST_BARS) - len(shown)
     return Plot(
         id="plot-hardware",
-        title=_("Cost of one server a month"),
+        title=_("Monthly cost of one server"),
         x_label="",
         x_kind="category",
         x=[label for label, _ in shown],
@@ -62,7 +62,7 @@ def hardware_plot(
             for (label, _), cost in zip(shown, whole, strict=True)
         )
         + ".",
-        note=_("Not shown for want of an exchange rate: {left_out}.", left_out=left_out)
+        note=_("{left_out} not shown: no exchange rate is known.", left_out=left_out)
         if left_out
         else "",
     )
