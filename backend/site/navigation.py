@@ -29,7 +29,7 @@ MENUS: dict[str, tuple[MenuEntry, ...]] = {
             "offers", lazy("Ranking"), lazy("which offer gives most performance for its price"),
             ("offer", "score"),
         ),
-        MenuEntry("frontier", lazy("Frontier"), lazy("price against score, and the offers that nothing beats")),
+        MenuEntry("frontier", lazy("Frontier"), lazy("price against score, with the best offers at each price")),
         MenuEntry("compare", lazy("Compare"), lazy("two to six offers side by side")),
     ),
     lazy("Plan"): (

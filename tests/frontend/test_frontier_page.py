@@ -75,7 +75,7 @@ def test_tables_hold_the_figures_of_the_chart(client, market):
     rows = re.findall(r'name="o" value="([^"]+)"', text)
     assert rows == ["cheap", "middle", "top", "dear", "waste"]
     assert "5 offers, 3 on the line" in text
-    assert "1 with a score but without a price" in text
+    assert "1 scored offer is not shown: it has no price" in text
     assert '<td class="number" title="5000.0">5,000' in text or 'title="5000">5,000' in text
 
 

@@ -71,7 +71,7 @@ def test_breakdown_without_a_known_extra_has_no_total(client, priced):
     text = html(client, "/offers/priced/")
     assert "Traffic out 1,000 GB/month" in text
     assert "no price known" in text
-    assert re.search(r"Together</th><td[^>]*>unknown", text)
+    assert re.search(r"Total</th><td[^>]*>unknown", text)
 
 
 def test_breakdown_of_an_offer_without_a_price_is_none(client):

@@ -39,7 +39,7 @@ def test_operations_count_what_is_not_well(operator: Client, settings) -> None:
     Tick.objects.create(pk=1, at=clock.now())
     page = shown(operator)
     # No worker is alive here.
-    assert "1 figure is not well" in page
+    assert "1 value needs attention" in page
     settings.REDIS_URL = "redis://127.0.0.1:1/0"  # nothing listens on port 1
     page = shown(operator)
     assert "2 figures are not well" in page

@@ -282,14 +282,14 @@ def test_hardware_parts_are_bands_and_residual_value_lowers_purchase():
     assert {mark.label: mark.values for mark in made.marks if mark.values != [0.0]} == {
         "purchase and spares": [90.0], "energy": [20.0],
     }  # fmt: skip
-    assert (made.y.label, made.y.most) == ("EUR a month", 110.0)
-    assert made.extra == {"in all, EUR a month": ["110"]}
+    assert (made.y.label, made.y.most) == ("EUR per month", 110.0)
+    assert made.extra == {"in all, EUR per month": ["110"]}
 
 
 def test_models_of_two_currencies_are_compared_in_dollars():
     models = [hardware("EUR", energy="20"), hardware("USD", energy="20")]
     made = hardware_plot(models, ["a", "b"], RATES)
-    assert made.y.label == "USD a month"
+    assert made.y.label == "USD per month"
     assert made.marks[1].values == [25.0, 20.0]
 
 

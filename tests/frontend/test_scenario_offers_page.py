@@ -48,7 +48,7 @@ def test_offers_stand_with_the_options_cheapest_first(client: Client, sized: Sce
     assert large[2] == "1,188"  # 44 server-hours a day
     assert "shared" in large[1]
     assert large[7] == "4"
-    assert "1 offer without a price at this term" in page
+    assert "1 offer without a price for this payment option" in page
     assert "20 × <a" in page  # 20 small ones for the peak, 2.00 an hour
 
 

@@ -94,7 +94,7 @@ def test_list_marks_what_is_frozen(client: Client) -> None:
     scenario_freeze(scenario=stored("events"), actor="ada")
     lines = rows(text_of(client, "/scenarios/"), "Scenarios")
     assert [(line[1], line[2].split()[0]) for line in lines] == [
-        ("Event that everybody sees at once", "frozen"),
+        ("Traffic spike", "frozen"),
         ("Startup with five busy hours", "open"),
     ]
 
@@ -397,8 +397,8 @@ def test_curves_draw_cost_against_load_and_say_never(client: Client) -> None:
     assert [mark["values"][stated] for mark in load["marks"]] == [1884.0, 2000.0, 1320.0]
     # 17 × 30 × h × .4 + 300 = 2,000 at h = 8.33: of whole hours the first above it
     assert "“hybrid” is the cheapest below 9 hours a day." in text
-    assert "“all dedicated” is the cheapest from 9 hours a day on (looked at up to 24)." in text
-    assert "“all cloud” is never the cheapest: another option costs no more" in text
+    assert "“all dedicated” is the cheapest above 9 hours a day (checked up to 24)." in text
+    assert "“all cloud” is never the cheapest: another option costs the same or less" in text
     assert hours["x"]["label"] == "hours a day at the peak"
 
 
@@ -434,7 +434,7 @@ def test_comparison_puts_options_of_scenarios_side_by_side(client: Client) -> No
     assert lines[3][1:4] == ["cloud, as it comes insufficient capacity", "167 USD", "1.18%"]
     drawn = plot(text, "plot-pareto")
     assert len(drawn["marks"]) == 6
-    assert drawn["x"]["label"] == "cost, USD a month"
+    assert drawn["x"]["label"] == "cost, USD per month"
     assert drawn["x"]["values"][0] == pytest.approx(300 + 1020 / 720 * 730, abs=1e-6)
 
 

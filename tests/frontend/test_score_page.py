@@ -70,7 +70,7 @@ def test_score_page_shows_what_is_pooled_and_what_is_left_out(client):
     text = html(client, "/offers/of/scores/cmips_score/")
     assert "Samples used: 3" in text
     pooled, left_out = text.split('id="left-out"')
-    assert left_out.startswith(">Left out: 4<")
+    assert left_out.startswith(">Samples excluded: 4<")
     for value in ("100", "110", "120"):
         assert f'title="{value} CMIPS"' in pooled
     for reason in ("marked, where others are not", "excluded by a person", "another variant"):
@@ -127,7 +127,7 @@ def test_newest_samples_of_many_are_listed_and_all_are_counted(
     with django_assert_max_num_queries(40):
         text = html(client, "/offers/own-box/scores/cmips_score/")
     assert "Samples used: 5" in text
-    assert "Left out: 4" in text
+    assert "Samples excluded: 4" in text
     assert text.count("of another day") == 3
     assert text.count("The newest 3 are listed.") == 2
     assert 'href="/api/v1/samples?offer=own-box&amp;metric=cmips_score"' in text

@@ -76,7 +76,7 @@ def _chart(answer: Elsewhere, unit: str) -> dict[str, Any]:
     summary = _(
         "Bars of the cost in {unit}, lower is better: {said}.", unit=unit, said=bar_words(bars)
     )
-    return bar_chart(_("Today and elsewhere"), unit, bars, summary, interval=_("nine of ten draws"))
+    return bar_chart(_("Today and elsewhere"), unit, bars, summary, interval=_("90% range"))
 
 
 def _services(assumed: Assumptions, currency: str) -> str:
@@ -125,7 +125,10 @@ def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
     yield _("Assumed"), _assumption_words(answer)
     yield (
         _("Ranges"),
-        _("from the 5th to the 95th percentile of {draws} draws of all scores", draws="2,000"),
+        _(
+            "from the 5th to the 95th percentile of {draws} simulations of all scores",
+            draws="2,000",
+        ),
     )
     yield (
         _("Files"),

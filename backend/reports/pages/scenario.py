@@ -61,7 +61,7 @@ def _chart(options: Sequence[Mapping[str, Any]], currency: str, span: str) -> di
         said=bar_words(bars),
     )
     # From the 5th to the 95th percentile.
-    interval = _("nine of ten draws")
+    interval = _("90% range")
     return bar_chart(_("Cost in {span}", span=span), currency, bars, summary, interval=interval)
 
 

@@ -236,9 +236,9 @@ class ContractDocument(Document):
 class Uncertainty(Document):
     """Spreads of the inputs, for Monte Carlo; without them there are no intervals."""
 
-    draws: Annotated[int, WholeNumber(_("Simulations"), label=_("Draws"), low=1, high=100_000)] = (
-        1000
-    )
+    draws: Annotated[
+        int, WholeNumber(_("Simulations"), label=_("Simulations"), low=1, high=100_000)
+    ] = 1000
     seed: Annotated[
         int,
         WholeNumber(_("The same seed gives the same simulations"), label=_("Seed"), high=MOST_SEED),

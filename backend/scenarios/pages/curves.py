@@ -113,7 +113,7 @@ def _sentences(curve: CostCurve, words: _Words) -> Iterator[str]:
         elif stretch is last:
             # Where the curve ends is not where the option ceases to win, so the bound is said.
             where = _(
-                "from {low} {unit} on (looked at up to {high})", low=low, unit=words.unit, high=high
+                "above {low} {unit} (checked up to {high})", low=low, unit=words.unit, high=high
             )
         else:
             where = _("from {low} to {high} {unit}", low=low, high=high, unit=words.unit)

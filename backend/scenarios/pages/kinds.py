@@ -195,13 +195,13 @@ KINDS: Mapping[str, ValueKind] = {
     ),
     "items": _objects(
         ItemDocument,
-        lazy("One a line, with commas: pieces in all, what it is, price of one, mean watts of one"),
+        lazy("One per line, with commas: quantity, what it is, unit price, average watts each"),
     ),
     "disks": _objects(
         HardwareDiskDocument,
         lazy(
-            "One a line, with commas: disks in all, GB of one, kind (ssd, nvme or hdd), price of"
-            " one, failures a year"
+            "One per line, with commas: number of disks, GB each, kind (ssd, nvme or hdd), "
+            "unit price, failures per year"
         ),
     ),
     "lease": _object(LeaseDocument, lazy("With a comma: rate of a month, months")),

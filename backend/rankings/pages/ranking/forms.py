@@ -29,7 +29,7 @@ BASIS = ("list", CONTRACT, "disk", "ip", "egress")
 BASIS_WORDS = {
     "list": (lazy("List price, without automatic discounts"), ""),
     CONTRACT: (lazy("After the discounts of your contract"), ""),
-    "disk": (lazy("Disk, in all"), "GB"),
+    "disk": (lazy("Disk, total"), "GB"),
     "ip": (lazy("Public IPv4"), "addresses"),
     "egress": (lazy("Traffic out"), lazy("GB per month")),
 }

@@ -85,7 +85,7 @@ def _notice_without_price(
         return None
     return ListNotice(
         _(
-            "No offer here has a price under “{term}”, so nothing is ranked by cost.",
+            "No matching offer has a price for “{term}”, so nothing is ranked by cost.",
             term=words.term(term),
         ),
         *_purchase(address, query, workspace_slug),
