@@ -87,8 +87,8 @@ def test_page_says_where_it_is_cheaper_and_takes_other_assumptions(bill, client,
     page = shown(client.get("/bills/october/?metric=stress_ng_div16"))
     # One measured machine of each type is not enough to be sure of 42 %.
     assert (
-        "Probably cheaper, but not certain: another cloud would save 125 USD a month (1,500 USD a year), 175 USD in "
-        "place of 300 USD."
+        "Probably cheaper, but not certain: another cloud would save 125 USD per month "
+        "(1,500 USD per year), 175 USD instead of 300 USD."
     ) in page
     assert "Cheaper in 92.8% of the simulations." in page
     assert "Machines billed at 50.00 USD could not be matched" in page
@@ -138,7 +138,7 @@ def test_page_says_when_nothing_is_cheaper(bill, client, queued):
     client.force_login(factories.user(role="write"))
     page = shown(client.get("/bills/cheap/?metric=stress_ng_div16"))
     assert "Nothing is cheaper: you pay 3.00 USD per month today." in page
-    assert 'data-label="Pays after">never</td>' in page
+    assert 'data-label="Payback">never</td>' in page
 
 
 @pytest.mark.parametrize(

@@ -202,7 +202,7 @@ def test_dots_of_one_cell_are_one(monkeypatch):
 def test_summary_says_what_the_chart_shows(market):
     said = drawn(frontier_of())["summary"]
     assert "Scatter chart of 5 offers" in said
-    assert "3 of them are on the line" in said
+    assert "3 of them have the best score at their price" in said
     assert "from cheap at 0.01 USD/hour with 100 to top at 1 USD/hour with 5,000 CMIPS" in said
 
 

@@ -42,7 +42,7 @@ def test_operations_count_what_is_not_well(operator: Client, settings) -> None:
     assert "1 value needs attention" in page
     settings.REDIS_URL = "redis://127.0.0.1:1/0"  # nothing listens on port 1
     page = shown(operator)
-    assert "2 figures are not well" in page
+    assert "2 values need attention" in page
     assert "The broker does not answer." in page
 
 

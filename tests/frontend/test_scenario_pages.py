@@ -94,7 +94,7 @@ def test_list_marks_what_is_frozen(client: Client) -> None:
     scenario_freeze(scenario=stored("events"), actor="ada")
     lines = rows(text_of(client, "/scenarios/"), "Scenarios")
     assert [(line[1], line[2].split()[0]) for line in lines] == [
-        ("Traffic spike", "frozen"),
+        ("Event that everybody sees at once", "frozen"),
         ("Startup with five busy hours", "open"),
     ]
 

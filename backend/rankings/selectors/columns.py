@@ -295,7 +295,7 @@ COLUMNS: tuple[RankingColumn, ...] = (
         "region_group",
         ColumnType.TEXT,
         _("Part of the world that the region is in, by its country"),
-        label=_("Part of the world"),
+        label=_("Continent"),
         choices=REGION_GROUPS,
     ),
     RankingColumn(

@@ -148,7 +148,7 @@ _BUSY = _window("10:00", "15:00", 20)
 _ALL_TEMPLATES = (
     _template(
         "project_may_fail",
-        _("Project that may be cancelled"),
+        _("A project that may fail"),
         _("Is a yearly contract worth it for a project that may end early?"),
         _(
             "One server for a project that ends in any month with probability 0.1: over 24 months it "
@@ -200,7 +200,7 @@ _ALL_TEMPLATES = (
     ),
     _template(
         "events",
-        _("Traffic spike"),
+        _("Event that everybody sees at once"),
         _("What does it cost to be ready for the moment when everybody comes?"),
         _(
             "Demand goes from 2 servers to 20 in one minute. Servers that take three minutes to start "
@@ -243,7 +243,7 @@ _ALL_TEMPLATES = (
     ),
     _template(
         "game_night",
-        _("Nightly game server"),
+        _("Game night"),
         _("What does a server for a few hours at night cost?"),
         _(
             "Friends play from 22:00 to 01:00: 90 of 720 hours, 147.60 USD at 1.64 an hour. A server "
