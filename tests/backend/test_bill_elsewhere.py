@@ -99,7 +99,7 @@ def test_page_says_where_it_is_cheaper_and_takes_other_assumptions(bill, client,
         "instead of 300 USD for equal capacity."
     ) in page
     # 3,000 of 8,000 are needed.
-    assert "25.00 USD a month of dedicated servers is for capacity beyond the mean load" in page
+    assert "25.00 USD per month of dedicated servers is headroom" in page
 
 
 def test_default_metric_knows_most_of_the_cost(bill, client, caller):

@@ -398,7 +398,7 @@ def test_curves_draw_cost_against_load_and_say_never(client: Client) -> None:
     # 17 × 30 × h × .4 + 300 = 2,000 at h = 8.33: of whole hours the first above it
     assert "“hybrid” is the cheapest below 9 hours a day." in text
     assert "“all dedicated” is the cheapest above 9 hours a day (checked up to 24)." in text
-    assert "“all cloud” is never the cheapest: another option costs the same or less" in text
+    assert "“all cloud” is never the cheapest: wherever it serves the demand, another" in text
     assert hours["x"]["label"] == "hours a day at the peak"
 
 

@@ -178,7 +178,7 @@ async def test_quota_that_cannot_be_asked_for_is_not_ready(cloud, driver, monkey
 @pytest.mark.parametrize(
     ("image", "state", "words"),
     [
-        ("/subscriptions/1/images/own", Readiness.READY, "account default"),
+        ("/subscriptions/1/images/own", Readiness.READY, "as the account says"),
         ("Debian:debian-12:11-gone:latest", Readiness.NOT_READY, "11-gone has no version in"),
         ("debian", Readiness.NOT_READY, "is no URN"),
     ],

@@ -192,7 +192,7 @@ def _line(
     never = None
     if all(stretch.option != name for stretch in stretches):
         never = (
-            _("never: another option costs the same or less everywhere")
+            _("never: wherever it serves the demand, another option costs the same or less")
             if any(serving)
             else _("never: it leaves more demand unserved than is tolerated")
         )
