@@ -52,10 +52,10 @@ class Installation(Identified):
 class Scope(models.TextChoices):
     """Permissions of a token or person; each includes those before it."""
 
-    READ = "read", _("read (viewer)")
-    WRITE = "write", _("write (analyst)")
-    RUN = "run", _("run (operator)")
-    ADMIN = "admin", _("admin")
+    READ = "read", _("Viewer")
+    WRITE = "write", _("Analyst")
+    RUN = "run", _("Operator")
+    ADMIN = "admin", _("Admin")
 
     def includes(self, needed: "Scope") -> bool:
         """True if this scope is at least the needed one."""

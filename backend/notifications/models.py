@@ -14,10 +14,10 @@ class NoticeKind(models.TextChoices):
     RUN_FAILED = "run_failed", _("a run failed or was lost")
     RUN_DONE = "run_done", _("a run has ended with results")
     CAMPAIGN_DONE = "campaign_done", _("a campaign came to its end")
-    REGRESSION = "regression", _("a result left the band of its history")
+    REGRESSION = "regression", _("a result is outside its normal range")
     LEAK = "leak", _("a rented machine does not go away, or a cloud does not answer")
     PRICES = "prices", _("prices are not plausible and wait for a person")
-    AUDIT = "audit", _("somebody did something that the audit trail records")
+    AUDIT = "audit", _("any audit-log event")
 
 
 # Of what people are notified unless they say otherwise: every run that ends well is for programs.

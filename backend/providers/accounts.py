@@ -37,14 +37,14 @@ COMMON: Mapping[str, Setting] = MappingProxyType(
             _("Image"),
             r"[A-Za-z/][A-Za-z0-9._:/{}-]{0,249}",
             _("letters, digits and . _ - / : { } are allowed, a letter or / first"),
-            _("Empty: the driver's own choice of Debian."),
+            _("Leave blank for the default Debian image."),
             form=SettingForm.BY_REGION,
         ),
         "username": Setting(
             _("User of the image"),
             r"[A-Za-z_][A-Za-z0-9_.-]{0,63}",
             _("letters, digits, _ . - are allowed, a letter first"),
-            _("Empty: the driver's own choice."),
+            _("Leave blank for the default."),
         ),
         "bastion": Setting(
             _("Bastion"),

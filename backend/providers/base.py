@@ -80,7 +80,10 @@ ADDRESS = Setting(
     _("Address"),
     rf"public|{PRIVATE}",
     _("public or private is needed"),
-    _("private: machines get no public address; workers must reach their network. Empty: public."),
+    _(
+        "private: machines get no public address; workers must reach their network. "
+        "Leave blank for public."
+    ),
 )
 
 

@@ -71,4 +71,4 @@ def person_of(request: HttpRequest) -> User:
 def demand(request: HttpRequest, needed: Scope) -> None:
     """Raises PermissionDenied (403) for a person whose role is too small."""
     if not may(request, needed):
-        raise PermissionDenied(_("This needs the role {label}.", label=needed.label))
+        raise PermissionDenied(_("You need the role {label}. Ask an admin.", label=needed.label))

@@ -55,7 +55,7 @@ def picture(
         "name": f"rackrate-{name}-{today}",
         "subtitle": " · ".join(["; ".join(filters) or _("all offers"), *basis]),
         "footer": _(
-            "Rackrate, {today}, data version {data_version}. Whiskers are 95 % intervals.",
+            "Rackrate, {today}, data version {data_version}. Whiskers are 95% intervals.",
             today=today,
             data_version=data_version,
         ),

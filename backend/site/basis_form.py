@@ -22,7 +22,7 @@ class BasisForm(forms.Form):
     metric = forms.CharField(required=False, label=lazy("Metric"))
     period = forms.CharField(required=False, label=lazy("Cost per"))
     currency = forms.CharField(required=False, label=lazy("Currency"))
-    term = forms.CharField(required=False, label=lazy("Price term"))
+    term = forms.CharField(required=False, label=lazy("Payment option"))
 
     def __init__(
         self,

@@ -117,7 +117,7 @@ def _mode(
         "bars": bars,
         # Of two offers the median is no more than the point between them.
         "median": middle if known.size > 2 else None,
-        "medianLabel": _("median of {count}", count=known.size),
+        "medianLabel": _("median of {count}", count=figures.quantity(known.size)),
         "summary": _summary(title, scale.unit, bars, known.size),
     }
 

@@ -102,8 +102,8 @@ def history_plot(key: str, variant: str, points: Sequence[Point]) -> Plot | None
             outside=len(outside),
         ),
         note=_(
-            "Medians of the runs. The band is where the comparable runs before led to expect the "
-            "next one: their median and three times their spread, at least 5 %."
+            "Medians of the runs. The band is where the comparable runs before led to "
+            "expect the next one: their median and three times their spread, at least 5%."
         ),
     )
 

@@ -90,7 +90,7 @@ def localize(shown: str) -> str:
     code = language()
     if code == settings.LANGUAGE_CODE:
         return shown
-    text = shown.translate(_separators(code)).replace("%", " %")
+    text = shown.translate(_separators(code)).replace("%", "\u00a0%")
     return _MONEY.sub(lambda match: _amount(code, *match.groups("")), text)
 
 

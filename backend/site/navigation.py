@@ -29,7 +29,7 @@ MENUS: dict[str, tuple[MenuEntry, ...]] = {
             "offers", lazy("Ranking"), lazy("which offer gives most performance for its price"),
             ("offer", "score"),
         ),
-        MenuEntry("frontier", lazy("Frontier"), lazy("price against score, and the offers that nothing beats")),
+        MenuEntry("frontier", lazy("Frontier"), lazy("price against score, with the best offers at each price")),
         MenuEntry("compare", lazy("Compare"), lazy("two to six offers side by side")),
     ),
     lazy("Plan"): (
@@ -40,7 +40,7 @@ MENUS: dict[str, tuple[MenuEntry, ...]] = {
              "scenario-offers", "scenario-trace", "scenarios-compare"),
         ),
         MenuEntry(
-            "hardware", lazy("Own hardware"), lazy("what a server in your own rack costs a month"),
+            "hardware", lazy("Own hardware"), lazy("monthly cost of a server in your own rack"),
             ("hardware-new", "hardware-model"),
         ),
         MenuEntry("bills", lazy("Bills"), lazy("what you pay today, by what it is for"), ("bill",), Scope.WRITE),

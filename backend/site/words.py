@@ -89,7 +89,7 @@ FLAGS = {
     "credit_unlimited": (
         lazy("unlimited credits"),
         "warn",
-        lazy("It runs on without CPU credits, and the provider charges for that beside the price."),
+        lazy("It runs on without CPU credits, and the provider charges extra for that."),
     ),
     "discontinued": (lazy("history"), "", lazy("It can no longer be bought.")),
     "not_orderable": (
@@ -107,7 +107,7 @@ FLAGS = {
     "stale_price": (
         lazy("old price"),
         "warn",
-        lazy("The price was observed more than 30 days ago."),
+        lazy("The price has not been checked for more than 30 days."),
     ),
     "lacks_month_price": (
         lazy("no month price"),
@@ -131,8 +131,8 @@ FLAGS = {
         lazy("tax unknown"),
         "warn",
         lazy(
-            "Whether the price includes tax, or at which rate, is not known; not ranked beside"
-            " net ones."
+            "It is not known whether the price includes tax, or at which rate; not ranked "
+            "with net prices."
         ),
     ),
     "volume_small": (
@@ -149,8 +149,9 @@ FLAGS = {
         lazy("other tool versions"),
         "",
         lazy(
-            "Measured with the versions named as its method; published figures used OpenSSL 3.3 or 3.4"
-            " and Redis 7.4 with another client. The interval allows 15 % for it, an assumption."
+            "Measured with the versions named as its method; published figures used "
+            "OpenSSL 3.3 or 3.4 and Redis 7.4 with another client. The interval allows 15% "
+            "for it, an assumption."
         ),
     ),
     "unlike_offer": (
@@ -201,8 +202,8 @@ RUN_PARAMETERS = {
     "device": lazy("Device read at its start and end"),
     "matrix_depths": lazy("Queue depths of the fio matrix"),
     "matrix_jobs": lazy("Jobs of the fio matrix"),
-    "peer": lazy("Other end of the network tests"),
-    "peer_address": lazy("Address of the other end"),
+    "peer": lazy("Network test partner"),
+    "peer_address": lazy("Address of the network test partner"),
     "install_tools": lazy("Missing tools are installed"),
     "credit_mode": lazy("Without CPU credits"),
     "careful": lazy("The host is in production"),

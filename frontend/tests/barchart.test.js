@@ -49,7 +49,7 @@ test("a tooltip gives value, interval and provider", () => {
   const chart = draw(MODE, [bar({ value: 1234.6 }), bar({ low: null, high: null })]);
   const { label, title } = chart.options.plugins.tooltip.callbacks;
   assert.equal(title([{ dataIndex: 0 }]), "m5.large");
-  assert.deepEqual(label({ dataIndex: 0 }), ["1,235 CMIPS", "9 to 11 (95 %)", "AWS"]);
+  assert.deepEqual(label({ dataIndex: 0 }), ["1,235 CMIPS", "9 to 11 (95%)", "AWS"]);
   assert.deepEqual(label({ dataIndex: 1 }), ["10 CMIPS", "AWS"]);
 });
 

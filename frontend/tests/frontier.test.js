@@ -47,8 +47,8 @@ test("the table under the chart has every point and dot with what is known of it
     [...row.children].map((cell) => cell.textContent),
   );
   assert.deepEqual(rows, [
-    ["m5", "AWS", "1", "10", "9 to 11 (95 %)", "on the line"],
-    ["c5", "AWS", "2", "10", "0 or less to 11 (95 %)", ""],
+    ["m5", "AWS", "1", "10", "9 to 11 (95%)", "on the line"],
+    ["c5", "AWS", "2", "10", "0 or less to 11 (95%)", ""],
     ["t3", "AWS", "3", "10", "no interval", ""],
     ["far away", "Google Cloud", "9", "12", "not in the chart", "beyond the limits"],
   ]);

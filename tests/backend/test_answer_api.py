@@ -70,7 +70,7 @@ def test_answer_names_the_best_its_rivals_and_the_own_break_even(client):
         "AWS near (here) could also be. The best value is also the cheapest." in found["sentence"]
     )
     assert (
-        "Your server “mine” would be the best value below 36.5 USD/month (95 % interval: "
+        "Your server “mine” would be the best value below 36.5 USD/month (95% interval: "
         in (found["sentence"])
     )
     assert found["warnings"] == []

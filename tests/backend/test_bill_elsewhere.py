@@ -87,19 +87,19 @@ def test_page_says_where_it_is_cheaper_and_takes_other_assumptions(bill, client,
     page = shown(client.get("/bills/october/?metric=stress_ng_div16"))
     # One measured machine of each type is not enough to be sure of 42 %.
     assert (
-        "Probably cheaper, but not certain: another cloud would save 125 USD a month (1,500 USD a year), 175 USD in "
-        "place of 300 USD."
+        "Probably cheaper, but not certain: another cloud would save 125 USD per month "
+        "(1,500 USD per year), 175 USD instead of 300 USD."
     ) in page
     assert "Cheaper in 92.8% of the simulations." in page
-    assert "Machines that were billed with 50.00 USD are not in it" in page
+    assert "Machines billed at 50.00 USD could not be matched" in page
     assert "x9.unknown (50.00 USD)" in page
     page = shown(client.get("/bills/october/?metric=stress_ng_div16&spares=0&staff_per_server=0"))
     assert (
-        "You would save 260 USD a month (3,120 USD a year) with dedicated servers: 40.0 USD in place "
-        "of 300 USD for equal capacity."
+        "You could save 260 USD per month (3,120 USD per year) with dedicated servers: 40.0 USD "
+        "instead of 300 USD for equal capacity."
     ) in page
     # 3,000 of 8,000 are needed.
-    assert "25.00 USD a month of dedicated servers is for capacity beyond the mean load" in page
+    assert "25.00 USD per month of dedicated servers is headroom" in page
 
 
 def test_default_metric_knows_most_of_the_cost(bill, client, caller):
@@ -137,8 +137,8 @@ def test_page_says_when_nothing_is_cheaper(bill, client, queued):
     )
     client.force_login(factories.user(role="write"))
     page = shown(client.get("/bills/cheap/?metric=stress_ng_div16"))
-    assert "Nothing is cheaper: today costs 3.00 USD a month." in page
-    assert 'data-label="Pays after">never</td>' in page
+    assert "Nothing is cheaper: you pay 3.00 USD per month today." in page
+    assert 'data-label="Payback">never</td>' in page
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_report_of_a_bill_is_frozen_and_seen_by_who_sees_bills(bill, client, que
     assert made["Location"] == "/reports/leaving/"
     bill.delete()  # what was frozen stays
     page = shown(client.get("/reports/leaving/"))
-    assert "You would save 260 USD a month" in page
+    assert "You could save 260 USD per month" in page
     assert "Not compared" in page
     assert "Paid for and not used" in page
     assert "/bills/october/?metric=stress_ng_div16&amp;spares=0&amp;staff_per_server=0" in page
@@ -303,6 +303,6 @@ def test_saving_of_less_than_a_hundredth_is_none(bill, client, queued):
     )
     page = shown(client.get("/bills/november/?metric=stress_ng_div16&spares=9"))
     assert (
-        "Moving saves next to nothing: another cloud would cost 175 USD a month in place of 176 USD."
+        "Moving saves almost nothing: another cloud would cost 175 USD per month instead of 176 USD."
         in page
     )

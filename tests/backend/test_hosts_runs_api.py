@@ -506,7 +506,7 @@ def test_silent_host_is_said_with_its_last_sign_and_its_end(
     run.steps.create(state="running", last_error="no route to the host")
     shown = client.get(f"{API}/runs/{run.pk}").json()
     page = client.get(f"/runs/{run.pk}/").content.decode()
-    assert ("No sign of the host for" in page) == (left_s is not None)
+    assert ("The host has not responded for" in page) == (left_s is not None)
     if left_s is None:
         assert shown["silence"] is None
         assert shown["eta_s"] == 30

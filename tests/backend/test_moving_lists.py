@@ -55,7 +55,7 @@ def test_list_that_moves_as_a_whole_is_one_sentence() -> None:
     feed = moved()
     (waiting,) = waiting_lists()
     assert (waiting.feed, waiting.count) == (feed, 5)
-    sentence = "The whole list moved: 5 of 5 prices rose, by 20 to 150 %."
+    sentence = "The whole list moved: 5 of 5 prices rose, by 20 to 150%."
     assert waiting.movement.sentence == sentence
     assert amounts_in_force() == {name: Decimal(amount) for name, amount in BEFORE.items()}
 
@@ -67,7 +67,7 @@ def test_one_decision_takes_over_a_list_that_moved() -> None:
     assert {choice.charge.amount for choice in then.values()} == set(map(Decimal, BEFORE.values()))
     entry = AuditEntry.objects.get(action="price_list_accept")
     assert entry.detail["prices"] == 5
-    assert "by 20 to 150 %" in entry.detail["change"]
+    assert "by 20 to 150%" in entry.detail["change"]
     assert waiting_lists() == []
 
 
@@ -96,15 +96,15 @@ def test_slip_in_a_list_that_stays_is_no_movement_of_it() -> None:
     record(listed(BEFORE))
     report = record(listed(BEFORE | {"c": "0.3", "e": "0.055"}), day=1)
     assert (report.quarantined, report.published) == (1, 1)
-    assert report.movements == ["1 of 5 prices rose, by 900 %."]
+    assert report.movements == ["1 of 5 prices rose, by 900%."]
 
 
 def test_list_that_falls_as_a_whole_waits_as_a_whole() -> None:
     record(listed({"a": "0.02", "b": "0.04", "c": "0.075", "d": "0.08", "e": "0.05"}))
     report = record(listed(BEFORE), day=1)
     assert (report.quarantined, report.unchanged) == (4, 1)
-    # 0.02 to 0.01 is -50 %, 0.075 to 0.03 is -60 %.
-    assert report.movements == ["The whole list moved: 4 of 5 prices fell, by 50 to 60 %."]
+    # 0.02 to 0.01 is -50 %, 0.075 to 0.03 is -60%.
+    assert report.movements == ["The whole list moved: 4 of 5 prices fell, by 50 to 60%."]
 
 
 DOUBTS = {

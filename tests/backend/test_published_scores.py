@@ -176,7 +176,7 @@ def test_page_of_a_metric_draws_the_correlation_table(client: Client) -> None:
 
 def test_page_of_div16_warns_and_names_the_better_metric(client: Client) -> None:
     page = client.get("/metrics/stress_ng_div16/").content.decode()
-    assert "typical error is 42 %" in page
+    assert "typical error is 42%" in page
     assert 'href="/metrics/general_performance/"' in page
 
 

@@ -363,7 +363,7 @@ def test_workbook_and_formulas_name_the_address_that_others_use(
     settings.PUBLIC_URL = "http://127.0.0.1:8000"
     assert about("testserver")["address"] == f"http://testserver{API}/metrics.xlsx?sort=metric"
     assert "PUBLIC_URL" in about("127.0.0.1")["reached from"]
-    warning = "Only programs on this computer"
+    warning = "only works on this computer"
     assert warning in client.get("/data/", headers={"host": "127.0.0.1"}).content.decode()
     settings.PUBLIC_URL = "https://rackrate.example/"
     there = about("127.0.0.1")

@@ -101,7 +101,7 @@ def test_page_asks_what_headers_mean_and_remembers_it(client: Client) -> None:
     given = {"kind": "quotes", "locale": "de", "currency": "EUR", "store": "1"}
     page = client.post("/prices/tables/", answers | given).content.decode()
     assert PriceObservation.objects.get().amount == 1249
-    assert "Remembered of hosters" in page
+    assert "Saved column mappings" in page
     file = SimpleUploadedFile("quotes.csv", NEXT.encode())
     client.post("/prices/tables/", {"kind": "quotes", "file": file, "store": "1"})
     assert PriceObservation.objects.count() == 2

@@ -137,7 +137,7 @@ def test_operator_makes_a_campaign_and_starts_it(browser, site, rows):
         page.get_by_role("button", name="Start the campaign").click()
         expect(page.get_by_text("Round 1")).to_be_visible()
         page.get_by_role("button", name="Cancel the round").click()
-        expect(page.get_by_role("button", name="Do again what failed (1)")).to_be_visible()
+        expect(page.get_by_role("button", name="Repeat failed runs (1)")).to_be_visible()
     assert Campaign.objects.get(name="night runs").parameters == {"seconds": 1.5}
 
 
@@ -213,9 +213,9 @@ def test_result_is_pasted_looked_at_and_stored(browser, site, rows):
         page.get_by_role("button", name="Store for nas-cork").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("sysbench result for nas-cork")
         expect(page.get_by_text("Prime numbers limit")).to_be_visible()
-        page.get_by_text("Leave a figure out").click()
-        page.get_by_label("Reason for leaving out").fill("the wrong machine")
-        page.get_by_role("button", name="Leave out").click()
+        page.get_by_text("Exclude a result").click()
+        page.get_by_label("Reason to exclude").fill("the wrong machine")
+        page.get_by_role("button", name="Exclude").click()
         expect(page.get_by_text("left out", exact=True)).to_be_visible()
 
 

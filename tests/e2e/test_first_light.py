@@ -79,8 +79,8 @@ def test_filters_swap_the_results_and_push_the_address(browser, site, rows):
 def test_wrong_value_appears_beside_its_field(browser, site, rows):
     with opened(browser, site) as page:
         page.goto("/offers/")
-        page.get_by_label("Hours a month").fill("none")
-        page.get_by_label("Hours a month").blur()
+        page.get_by_label("Hours per month").fill("none")
+        page.get_by_label("Hours per month").blur()
         expect(page.locator("#hours_per_month_error")).to_contain_text("not a number")
         expect(page.get_by_role("status")).to_contain_text("6 offers")
 

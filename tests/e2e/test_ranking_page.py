@@ -234,7 +234,7 @@ def test_everything_but_the_chart_works_without_scripts(browser, site, rows):
         assert brief(page.url) == f"{site}/offers/?vcpu__gte=5&sort=-value_per_cost,-vcpu"
         picked = offers(page)[0]
         page.get_by_role("checkbox", name=f"Compare {picked}").check()
-        page.get_by_role("button", name="Keep the ticks").click()
+        page.get_by_role("button", name="Keep my selection").click()
         expect(page.locator("#picked")).to_have_text(f"Picked: {picked}")
         page.locator("#menu-columns summary").click()
         page.get_by_role("link", name="Choose columns").click()

@@ -123,7 +123,7 @@ def test_page_that_others_delay_comes_by_itself(browser, site, startup, monkeypa
     with opened(browser, site, expected_status=503) as page:
         with work._capacities[False].seat():
             page.goto(f"{STARTUP}map/")
-            expect(page.locator("#main")).to_contain_text("tries again by itself")
+            expect(page.locator("#main")).to_contain_text("tries again automatically")
         expect(page.locator("#main")).to_contain_text("1,320 USD")
 
 

@@ -164,8 +164,8 @@ def test_c_three_servers_and_seventeen_more_at_night(browser, site, session):
 def test_d_own_rack_and_the_load_from_which_it_pays(browser, site, session):
     with task(browser, site, session, at_most=6) as person:
         page = person.page
-        person.link("Price a rack")
-        person.fill(page.get_by_label("Price of one, line 1"), "8000")
+        person.link("Price your own hardware")
+        person.fill(page.get_by_label("Unit price, line 1"), "8000")
         person.button("Store")
         expect(page.locator(".lede")).to_contain_text("USD a month for one of 20 servers")
         expect(page.locator("main")).to_contain_text("8,000")
@@ -204,8 +204,8 @@ def test_f_list_that_a_colleague_reads_in_a_spreadsheet(browser, site, session):
 def test_g_page_on_paper_for_the_board(browser, site, session):
     with task(browser, site, session, at_most=3) as person:
         page = person.page
-        person.link("Freeze as a report")
-        person.button("Freeze")
+        person.link("Save as report")
+        person.button("Save report")
         with page.expect_download() as download:
             person.link("PDF, A4")
         document = PdfReader(download.value.path())

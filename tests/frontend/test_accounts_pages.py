@@ -149,4 +149,4 @@ def test_refused_stranger_is_not_led_back_to_what_only_takes_a_form(client):
 def test_refused_person_may_sign_in_as_somebody_else(client):
     client.force_login(factories.user(role="read"))
     text = client.get("/hosts/new/").content.decode()
-    assert "Sign in as somebody else" in text
+    assert "Sign in with another account" in text

@@ -35,7 +35,7 @@ def test_activity_is_narrowed_by_author_action_and_day(analyst: Client) -> None:
     entry("eve", "run_cancel", n=2)
     assert "1 entry" in analyst.get("/activity/?actor=bob").content.decode()
     assert "1 entry" in analyst.get("/activity/?action=run_cancel").content.decode()
-    assert "No entry is like this" in analyst.get("/activity/?until=2001-01-01").content.decode()
+    assert "No entry matches" in analyst.get("/activity/?until=2001-01-01").content.decode()
 
 
 def test_bad_day_is_an_error_and_narrows_nothing(analyst: Client) -> None:

@@ -42,7 +42,7 @@ def test_bill_goes_from_the_form_to_its_page(analyst):
     assert '<a href="/bills/september/">september</a>' in part
     page = shown(analyst.get("/bills/september/"))
     assert "18.30 USD in 1 month." in page
-    assert "93.8 % of it is for machines of 14 types." in page
+    assert "93.8% of it is for machines of 14 types." in page
     assert "g5.4xlarge" in page
     assert "Credits" in page
 

@@ -189,7 +189,7 @@ def test_campaign_page_has_cost_failure_reasons_and_parameters(client, rows):
     assert "No price is known for xeon-lab" in text
     assert "There was not enough free space on the host." in text
     assert "0.4 GB are free in /mnt/tank" in text
-    assert "at most 5 USD a round" in text
+    assert "at most 5 USD per round" in text
     assert "<dt>One CPU repeat</dt><dd>5 s</dd>" in text
     assert "<dt>File of fio</dt><dd>1,024 MiB</dd>" in text
     assert "next Mon 20" in text
@@ -226,7 +226,7 @@ def test_campaign_is_started_cancelled_and_tried_again(operator, queued):
     campaign.refresh_from_db()
     assert campaign.state == CampaignState.CANCELLED
     page = text_of(operator.get(path))
-    assert "Do again what failed (1)" in page
+    assert "Repeat failed runs (1)" in page
     operator.post(f"{path}retry/")
     assert Run.objects.count() == 2
     campaign.refresh_from_db()

@@ -144,7 +144,7 @@ def test_saved_chart_says_its_filters_day_and_data_version():
     assert captions == {
         "name": "rackrate-cmips-2026-11-22",
         "subtitle": "Provider: AWS; vCPU: ≥ 8 · On demand",
-        "footer": "Rackrate, 2026-11-22, data version 7. Whiskers are 95 % intervals.",
+        "footer": "Rackrate, 2026-11-22, data version 7. Whiskers are 95% intervals.",
     }
     assert picture("x", {}, ["On demand"], 7)["subtitle"] == "all offers · On demand"
 

@@ -118,7 +118,7 @@ def test_what_cannot_be_compared_is_said_and_the_rest_shown(client, pair):
     assert "There is no offer &#x27;nope&#x27;." in text
     assert "left out: more-3." in text
     assert "The baseline &#x27;more-3&#x27; is not among the offers compared." in text
-    assert "Six offers fill the page." in text
+    assert "Six offers is the maximum." in text
     assert text.count('class="plain"') == 6
 
 
@@ -141,7 +141,7 @@ def test_words_find_offers_to_add(client, pair):
     assert link(text, "Add alpha two") == "/compare/?period=month&o=a,alpha-two"
     answer = client.get("/compare/?o=a&add=alpha+two")
     assert (answer.status_code, brief(answer["Location"])) == (302, "/compare/?o=a,alpha-two")
-    assert "No other offer has “zzz” in its name." in html(client, "/compare/?o=a&add=zzz")
+    assert "No results for “zzz”." in html(client, "/compare/?o=a&add=zzz")
 
 
 def test_exact_slug_is_added_though_others_hold_it_too(client, pair):

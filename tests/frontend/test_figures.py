@@ -67,7 +67,11 @@ def test_quote_keeps_every_digit_and_the_cents():
 
 @pytest.mark.parametrize(
     ("ratio", "english", "german"),
-    [(0.95, "95%", "95 %"), (0.989, "98.9%", "98,9 %"), (10.789, "1,079%", "1.079 %")],
+    [
+        (0.95, "95%", "95\u00a0%"),
+        (0.989, "98.9%", "98,9\u00a0%"),
+        (10.789, "1,079%", "1.079\u00a0%"),
+    ],
 )
 def test_percent_is_written_as_the_language_does(ratio, english, german):
     assert figures.percent(ratio) == english

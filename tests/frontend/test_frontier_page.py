@@ -75,7 +75,7 @@ def test_tables_hold_the_figures_of_the_chart(client, market):
     rows = re.findall(r'name="o" value="([^"]+)"', text)
     assert rows == ["cheap", "middle", "top", "dear", "waste"]
     assert "5 offers, 3 on the line" in text
-    assert "1 with a score but without a price" in text
+    assert "1 scored offer is not shown: it has no price" in text
     assert '<td class="number" title="5000.0">5,000' in text or 'title="5000">5,000' in text
 
 
@@ -202,7 +202,7 @@ def test_dots_of_one_cell_are_one(monkeypatch):
 def test_summary_says_what_the_chart_shows(market):
     said = drawn(frontier_of())["summary"]
     assert "Scatter chart of 5 offers" in said
-    assert "3 of them are on the line" in said
+    assert "3 of them have the best score at their price" in said
     assert "from cheap at 0.01 USD/hour with 100 to top at 1 USD/hour with 5,000 CMIPS" in said
 
 

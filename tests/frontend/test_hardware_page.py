@@ -68,7 +68,7 @@ def test_hardware_page_lists_prices_of_parts_with_their_day(client):
 def test_hardware_form_calculates_without_storing(analyst):
     text = text_of(analyst.post("/hardware/new/", fields(calculate="1")))
     # (2 × 8,000 + 800) / 60 months / 2 servers = 140.00
-    assert "140 EUR a month for one server" in text
+    assert "140 EUR per month for one server" in text
     assert not HardwareModel.objects.exists()
     assert 'name="items-4-name"' in text  # two lines and three empty ones
 

@@ -128,7 +128,7 @@ def test_key_is_approved_by_its_fingerprint(operator, queued):
     host = factories.host(state=HostState.UNVERIFIED, scanned_key=KEY, scanned_at=factories.AT)
     page = text_of(operator.get(f"/hosts/{host.pk}/"))
     assert f'name="fingerprint_sha256" value="{fingerprint(KEY)}"' in page
-    assert "Runs may begin when the key is approved." in page
+    assert "You can start runs once the key is approved." in page
     path = f"/hosts/{host.pk}/approve/"
     wrong = operator.post(path, {"fingerprint_sha256": fingerprint(OTHER)}, follow=True)
     assert "Not approved:" in text_of(wrong)
@@ -254,7 +254,7 @@ def test_run_form_refuses_a_host_that_lost_its_trust_meanwhile(operator, queued)
     host = factories.host(state=HostState.KEY_CHANGED, host_key=KEY, scanned_key=OTHER)
     text = text_of(operator.post(f"/hosts/{host.pk}/run/", {"profile": "quick"}))
     assert not Run.objects.exists()
-    assert "Runs may begin when the key is approved." in text
+    assert "You can start runs once the key is approved." in text
 
 
 @pytest.mark.parametrize("role", [None, "read", "write"])
@@ -316,7 +316,7 @@ def test_runs_are_filtered_by_host_state_profile_and_offer(client, django_assert
     assert run_ids(f"host={rows.failed.host_id}") == {str(rows.failed.pk)}
     assert run_ids("profile=full&offer=own-nas") == set()
     assert run_ids("offer=own-nas-cork") == {str(rows.failed.pk)}
-    assert "No run is like this" in text_of(client.get("/runs/?state=lost"))
+    assert "No run matches" in text_of(client.get("/runs/?state=lost"))
 
 
 def test_runs_page_has_the_filters_of_the_api(client):

@@ -78,13 +78,13 @@ def test_breakdown_without_a_known_extra_has_no_total(client, priced):
     text = html(client, "/offers/priced/")
     assert "Traffic out 1,000 GB/month" in text
     assert "no price known" in text
-    assert re.search(r"Together</th><td[^>]*>unknown", text)
+    assert re.search(r"Total</th><td[^>]*>unknown", text)
 
 
 def test_breakdown_of_an_offer_without_a_price_is_none(client):
     offer = factories.offer("free")
     assert breakdown(offer) is None
-    assert "What it costs in all" not in html(client, "/offers/free/")
+    assert "All-in cost" not in html(client, "/offers/free/")
 
 
 def sized(slug, vcpu, gib, **given):

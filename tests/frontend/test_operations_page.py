@@ -28,21 +28,21 @@ def shown(client: Client) -> str:
 
 def test_operations_say_what_to_do_when_the_engine_stands_still(operator: Client) -> None:
     Tick.objects.create(pk=1, at=clock.now() - dt.timedelta(seconds=10))
-    assert "look at beat and the workers" not in shown(operator)
+    assert "check beat and the workers" not in shown(operator)
     Tick.objects.update(at=clock.now() - dt.timedelta(seconds=61))
     page = shown(operator)
     assert "1 min 01 s ago" in page
-    assert "look at beat and the workers" in page
+    assert "check beat and the workers" in page
 
 
 def test_operations_count_what_is_not_well(operator: Client, settings) -> None:
     Tick.objects.create(pk=1, at=clock.now())
     page = shown(operator)
     # No worker is alive here.
-    assert "1 figure is not well" in page
+    assert "1 value needs attention" in page
     settings.REDIS_URL = "redis://127.0.0.1:1/0"  # nothing listens on port 1
     page = shown(operator)
-    assert "2 figures are not well" in page
+    assert "2 values need attention" in page
     assert "The broker does not answer." in page
 
 

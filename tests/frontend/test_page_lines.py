@@ -247,7 +247,7 @@ def test_at_most_24_blocks_are_drawn_and_every_type_has_one():
         ({"holds_at_worst": True}, "holds", "good"),
         ({"holds_at_worst": None}, "not known", ""),
         ({"holds_at_worst": False, "count_at_worst": 3}, "3 needed", "warn"),
-        ({"holds_at_worst": False}, "falls short", "warn"),
+        ({"holds_at_worst": False}, "not enough", "warn"),
     ],
 )
 def test_fleet_says_whether_it_holds_at_the_worse_ends(given, words, tone):

@@ -201,7 +201,7 @@ def test_ranking_without_any_price_offers_the_purchase_terms(client):
 def test_ranking_whose_extras_lack_prices_says_so_and_leaves_them_out(client, measured):
     text = html(client, "/?basis=ip")
     assert "No price is known here for an address, so nothing is ranked by cost." in text
-    assert re.search(r'href="/"[^>]*>Leave the extras out', text)
+    assert re.search(r'href="/"[^>]*>Remove the extras', text)
     assert "1 offer, 1 whose extras have no known price" in text
     assert "cost to buy" not in text
 
@@ -211,12 +211,12 @@ def test_ranking_of_mixed_prices_says_so_and_adds_the_extras(client, measured):
     factories.price(with_disk)
     factories.sample(with_disk, 900.0)
     text = html(client, "/offers/")
-    assert "Some prices here hold a disk or traffic, others the machine alone." in text
+    assert "Some prices include a disk or traffic, others do not." in text
     assert 'href="/offers/?basis=disk,ip,egress"' in text
     assert "sold by the month only" in text
     assert "sold by the month only" not in html(client, "/?period=month")
-    assert "others the machine alone" not in html(client, "/?q=rack")
-    assert "others the machine alone" not in html(client, "/?basis=disk")
+    assert "Some prices include a disk" not in html(client, "/?q=rack")
+    assert "Some prices include a disk" not in html(client, "/?basis=disk")
 
 
 def test_search_lists_offers_without_a_figure_at_the_end(client, measured):
@@ -232,7 +232,7 @@ def test_search_lists_offers_without_a_figure_at_the_end(client, measured):
 
 def test_ranking_without_figures_is_a_sentence(client, measured):
     assert "has not been measured on any offer yet" in html(client, "/?metric=fsync_p99_ns")
-    assert "No offer passes these filters" in html(client, "/?q=nothing-like-it")
+    assert "No offer matches these filters" in html(client, "/?q=nothing-like-it")
 
 
 def embedded(text, name):

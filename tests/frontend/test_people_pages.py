@@ -273,7 +273,7 @@ def test_password_is_checked_by_the_rules():
 @pytest.mark.parametrize("bad", ["Rackrate-Acme-2026!", "rackrate rackrate", "acmeacmeacmeacme1"])
 def test_names_of_the_organisation_do_not_count_in_a_password(settings, bad):
     settings.PUBLIC_URL, settings.PASSWORD_WORDS = "https://rackrate.example", ["Acme"]
-    with pytest.raises(ValidationError, match="beside the names of this site"):
+    with pytest.raises(ValidationError, match="besides the names of this site"):
         validate_password(bad)
     validate_password(f"{PASSWORD} of acme")
 
@@ -286,7 +286,7 @@ def test_stolen_password_is_refused_wherever_its_line_stands(tmp_path):
     for ending in ("\n", ":12\r\n"):  # a count is longer for some
         path.write_text("".join(f"{line}{ending}" for line in lines))
         for one in stolen:
-            with pytest.raises(ValidationError, match="a list of stolen ones"):
+            with pytest.raises(ValidationError, match="a list of stolen passwords"):
                 rule.validate(one)
         for number in range(40, 80):
             rule.validate(f"{PASSWORD} {number}")

@@ -223,7 +223,7 @@ def test_prices_are_steps_up_to_today():
     assert made.x_text == ["2026-11-12 12:00", "2026-11-18 12:00", "2026-11-22 12:00"]
     [mark] = made.marks
     assert (mark.values, mark.is_stepped) == ([0.2, 0.1, 0.1], True)
-    assert made.y.label == "USD an hour"
+    assert made.y.label == "USD per hour"
 
 
 def test_price_that_its_list_dropped_leaves_a_gap():
@@ -282,14 +282,14 @@ def test_hardware_parts_are_bands_and_residual_value_lowers_purchase():
     assert {mark.label: mark.values for mark in made.marks if mark.values != [0.0]} == {
         "purchase and spares": [90.0], "energy": [20.0],
     }  # fmt: skip
-    assert (made.y.label, made.y.most) == ("EUR a month", 110.0)
-    assert made.extra == {"in all, EUR a month": ["110"]}
+    assert (made.y.label, made.y.most) == ("EUR per month", 110.0)
+    assert made.extra == {"total, EUR per month": ["110"]}
 
 
 def test_models_of_two_currencies_are_compared_in_dollars():
     models = [hardware("EUR", energy="20"), hardware("USD", energy="20")]
     made = hardware_plot(models, ["a", "b"], RATES)
-    assert made.y.label == "USD a month"
+    assert made.y.label == "USD per month"
     assert made.marks[1].values == [25.0, 20.0]
 
 
@@ -297,5 +297,5 @@ def test_model_without_an_exchange_rate_is_left_out_with_a_note():
     models = [hardware("CHF", energy="20"), hardware("USD", energy="20")]
     made = hardware_plot(models, ["a", "b"], RATES)
     assert made.x == ["b"]
-    assert made.note == "1 without an exchange rate left out."
+    assert made.note == "1 not shown: no exchange rate is known."
     assert hardware_plot([], [], RATES) is None

@@ -193,7 +193,7 @@ def test_quotes_are_looked_at_before_they_are_stored(client, tmp_path):
         return text_of(answer)
 
     text = sent()
-    assert "Would be stored: 1 price" in text
+    assert "Would be imported: 1 price" in text
     assert re.search(r"<li>line 3, monthly_net:", text)
     assert not PriceObservation.objects.exists()
     assert "Stored: 1 price" in sent(store="1")
@@ -205,7 +205,7 @@ def test_example_of_quotes_is_one_that_can_be_imported(client):
     example = text_of(writer.get("/prices/tables/")).split('Example">')[1].split("</pre>")[0]
     file = SimpleUploadedFile("quotes.csv", example.encode())
     text = text_of(writer.post("/prices/tables/", {"kind": "quotes", "file": file}))
-    assert "Would be stored: 1 price, 1 new offer" in text
+    assert "Would be imported: 1 price, 1 new offer" in text
 
 
 def test_list_is_read_by_itself_once_an_admin_says_so(client, feed):

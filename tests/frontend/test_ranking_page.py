@@ -129,12 +129,12 @@ def test_like_with_like_is_one_click_away_and_back(client, few):
     published("shared", 9000.0, "1", vcpu_kind="shared")
     text = html(client, "/offers/")
     assert "shared" in offers(text)
-    alike = link(text, "No shared or burstable vCPU")
+    alike = link(text, "Hide shared and burstable vCPUs")
     assert alike == "/offers/?vcpu_kind!=shared,burstable"
     only = html(client, alike)
     assert "shared" not in offers(only)
     assert len(offers(only)) == 4
-    assert link(only, "No shared or burstable vCPU") == "/offers/"
+    assert link(only, "Hide shared and burstable vCPUs") == "/offers/"
 
 
 def test_measured_here_is_yes_no_or_any(client, measured):

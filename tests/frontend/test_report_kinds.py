@@ -103,7 +103,7 @@ def test_cost_model_freezes_with_its_assumptions(analyst: Client) -> None:
     assert f"/reports/new/hardware/{model.pk}/" in page(analyst, f"/hardware/{model.pk}/")
     analyst.post(f"/reports/new/hardware/{model.pk}/", {"title": "Our rack"})
     for text in (page(analyst, "/reports/our-rack/"), paper(analyst, "our-rack")):
-        for shown in ("One server costs", "2 × server at 8,000 EUR", "37signals", "In all"):
+        for shown in ("One server costs", "2 × server at 8,000 EUR", "37signals", "Total"):
             assert shown in text
         assert str(model.cost["price_per_month"]) not in text
     assert f'href="/hardware/{model.pk}/"' in page(analyst, "/reports/our-rack/")

@@ -52,7 +52,7 @@ def test_four_c1_stand_before_one_cc2(client: Client, demo: None) -> None:
     assert first[4] == "12,400 24% to spare"
     assert second[1].startswith("1 × Amazon CC2 Cluster Compute")
     assert second[2:4] == ["1,752", "2.400"]
-    assert "10 fleets reach it, from 1,694 USD a month" in html
+    assert "10 options meet this, from 1,694 USD per month" in html
     fleets = html.split("Fleets by cost", 1)[1]
     row = fleets.split("Amazon C1 High CPU Extra Large", 1)[1].split("</tr>", 1)[0]
     assert row.count('class="swatch provider-aws"') == 4
@@ -81,7 +81,7 @@ def test_one_type_is_not_known_by_reason_of_its_kind_or_price(client: Client, db
     factories.sample(offer, 900, metric="memory_latency_ns", variant="single", unit="ns")
     factories.sample(offer, 5)
     html = page(client, f"{PAGE}?target=memory_latency_ns:80&kinds=cloud&disk_gb=1")
-    assert "No fleet reaches it" in html
+    assert "Nothing meets this" in html
     reasons = {row[0]: row[2] for row in table(html, "Excluded offers, and why")}
     assert reasons.keys() == {"Its kind is dedicated", "Memory latency: too high"}
     assert (

@@ -182,18 +182,20 @@ def test_run_and_offer_page_state_the_scaling_efficiency(client, full):
     summaries_refresh()
     for page in (f"/runs/{full.pk}/", f"/offers/{full.offer.slug}/"):
         # 41,470 of 64 × 1,012
-        assert "Scaling efficiency 64%: the score of all 64 threads" in text_of(client, page)
+        assert "Multi-thread scaling: 64% of linear (the score of all 64 threads" in text_of(
+            client, page
+        )
 
 
 def test_scaling_efficiency_is_missing_without_a_single_score(client, full):
     full.samples.filter(metric="cmips_single_score").delete()
-    assert "Scaling efficiency" not in text_of(client, f"/runs/{full.pk}/")
+    assert "Multi-thread scaling" not in text_of(client, f"/runs/{full.pk}/")
 
 
 @pytest.mark.parametrize("parameters", [{}, {"threads": 1}])
 def test_scaling_efficiency_needs_the_number_of_threads(client, full, parameters):
     full.samples.filter(metric="cmips_score").update(parameters=parameters)
-    assert "Scaling efficiency" not in text_of(client, f"/runs/{full.pk}/")
+    assert "Multi-thread scaling" not in text_of(client, f"/runs/{full.pk}/")
 
 
 def test_what_the_host_does_not_allow_is_a_quiet_note(client, full):

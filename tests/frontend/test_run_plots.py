@@ -52,7 +52,7 @@ def test_seconds_are_drawn_in_percent_and_in_the_unit_of_the_peak():
         ("clock", [2400, 2500, None], "y2"),
     ]
     assert cpu.y == Axis("%", most=100)
-    assert "CPU busy up to 100 %" in cpu.summary
+    assert "CPU busy up to 100%" in cpu.summary
     assert [(mark.label, mark.values) for mark in throughput.marks] == [
         ("disk read", [0.0, 2.0, 1.0])
     ]

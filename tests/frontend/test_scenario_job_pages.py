@@ -114,7 +114,7 @@ def test_job_is_followed_until_its_result_is_shown(
     job.refresh_from_db()
     assert job.finished_at
     assert forget(job.finished_at.replace(year=2999), 1) == 1
-    assert "Its result is kept no longer" in shown(analyst, page)
+    assert "Its result is no longer kept" in shown(analyst, page)
 
 
 def test_job_is_cancelled_on_its_page_or_says_why_it_failed(

@@ -48,7 +48,7 @@ def test_offers_stand_with_the_options_cheapest_first(client: Client, sized: Sce
     assert large[2] == "1,188"  # 44 server-hours a day
     assert "shared" in large[1]
     assert large[7] == "4"
-    assert "1 offer without a price at this term" in page
+    assert "1 offer without a price for this payment option" in page
     assert "20 × <a" in page  # 20 small ones for the peak, 2.00 an hour
 
 
@@ -95,10 +95,10 @@ def test_frozen_scenario_says_whose_day_it_is(client: Client, sized: Scenario) -
 
 def test_page_says_in_words_why_there_is_nothing(client: Client, sized: Scenario) -> None:
     page = text_of(client, address(stored(name="Unsized")))
-    assert "Offers can be compared once" in page
+    assert "To compare offers, the scenario must say" in page
     assert "/capacity/metric" in page
     empty = text_of(client, address(sized, "?term=spot"))
-    assert "No offer that is on sale has both a score" in empty
+    assert "No offer on sale has both a score" in empty
     # What is no term or provider narrows nothing.
     assert "2 offers compared" in text_of(client, address(sized, "?term=x&provider=x"))
 

@@ -105,7 +105,7 @@ def test_editor_opens_with_a_template_and_its_figures(client: Client, key: str) 
     assert TEMPLATES[key].sentence in text
     names = [one["name"] for one in TEMPLATES[key].document["options"]]
     shown = rows(text, "Result of each option")
-    marks = (" cheapest", " serves too little")
+    marks = (" cheapest", " insufficient capacity")
     assert [line[0].removesuffix(marks[0]).removesuffix(marks[1]) for line in shown] == names
     assert text.count("<h1>") == 1
 
@@ -275,7 +275,7 @@ def test_result_shows_cost_with_what_is_unserved(client: Client) -> None:
     text = text_of(client, "/scenarios/event-that-everybody-sees-at-once/")
     lines = rows(text, "Figures of each option")
     # 18 servers short for 4 minutes: 72 server-minutes of 6,120
-    assert lines[0][:5] == ["cloud, as it comes serves too little", "167", "1.18%", "4", "18"]
+    assert lines[0][:5] == ["cloud, as it comes insufficient capacity", "167", "1.18%", "4", "18"]
     assert lines[1][:3] == ["cloud, 20 wait for it cheapest", "787", "0%"]
     assert (
         "“cloud, 20 wait for it” is the cheapest, 61% below "
@@ -361,7 +361,7 @@ def test_result_of_a_frozen_scenario_stays_as_it_was(analyst: Client) -> None:
     Scenario.objects.update(document={**TEMPLATES["events"].document})
     text = text_of(analyst, f"/scenarios/{STARTUP}/")
     assert "We take the hybrid." in text
-    assert "Frozen on" in text
+    assert "Snapshot of" in text
     assert rows(text, "Figures of each option")[2][1] == "1,320"
 
 
@@ -397,8 +397,8 @@ def test_curves_draw_cost_against_load_and_say_never(client: Client) -> None:
     assert [mark["values"][stated] for mark in load["marks"]] == [1884.0, 2000.0, 1320.0]
     # 17 × 30 × h × .4 + 300 = 2,000 at h = 8.33: of whole hours the first above it
     assert "“hybrid” is the cheapest below 9 hours a day." in text
-    assert "“all dedicated” is the cheapest from 9 hours a day on (looked at up to 24)." in text
-    assert "“all cloud” is never the cheapest: another option costs no more" in text
+    assert "“all dedicated” is the cheapest above 9 hours a day (checked up to 24)." in text
+    assert "“all cloud” is never the cheapest: wherever it serves the demand, another" in text
     assert hours["x"]["label"] == "hours a day at the peak"
 
 
@@ -431,10 +431,10 @@ def test_comparison_puts_options_of_scenarios_side_by_side(client: Client) -> No
     assert "No scenario is called x." in text
     lines = rows(text, "Options of the scenarios")
     assert len(lines) == 6
-    assert lines[3][1:4] == ["cloud, as it comes serves too little", "167 USD", "1.18%"]
+    assert lines[3][1:4] == ["cloud, as it comes insufficient capacity", "167 USD", "1.18%"]
     drawn = plot(text, "plot-pareto")
     assert len(drawn["marks"]) == 6
-    assert drawn["x"]["label"] == "cost, USD a month"
+    assert drawn["x"]["label"] == "cost, USD per month"
     assert drawn["x"]["values"][0] == pytest.approx(300 + 1020 / 720 * 730, abs=1e-6)
 
 

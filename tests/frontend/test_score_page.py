@@ -68,12 +68,12 @@ def test_score_page_shows_what_is_pooled_and_what_is_left_out(client):
     machine(of, [3.0], variant="other")
     machine(of, [4.0], source="imported")
     text = html(client, "/offers/of/scores/cmips_score/")
-    assert "Samples behind it: 3" in text
+    assert "Samples used: 3" in text
     pooled, left_out = text.split('id="left-out"')
-    assert left_out.startswith(">Left out: 4<")
+    assert left_out.startswith(">Samples excluded: 4<")
     for value in ("100", "110", "120"):
         assert f'title="{value} CMIPS"' in pooled
-    for reason in ("marked, where others are not", "left out by a person", "another variant"):
+    for reason in ("marked, where others are not", "excluded by a person", "another variant"):
         assert left_out.count(reason) == 1
     assert "a fan had stopped" in left_out
     assert "measured goes before imported" in left_out
@@ -94,7 +94,7 @@ def test_score_page_names_the_older_method(client):
 def test_score_page_of_a_published_figure_works_its_spread_through(client):
     published("old", 100.0, "1")
     text = html(client, "/offers/old/scores/cmips_score/")
-    assert "the figure as its source states it: 100 CMIPS" in text
+    assert "the figure as published by its source: 100 CMIPS" in text
     assert "value × exp(± h)" in text
     assert "<h2>Machines</h2>" not in text
 
@@ -126,8 +126,8 @@ def test_newest_samples_of_many_are_listed_and_all_are_counted(
     summaries_refresh()
     with django_assert_max_num_queries(40):
         text = html(client, "/offers/own-box/scores/cmips_score/")
-    assert "Samples behind it: 5" in text
-    assert "Left out: 4" in text
+    assert "Samples used: 5" in text
+    assert "Samples excluded: 4" in text
     assert text.count("of another day") == 3
     assert text.count("The newest 3 are listed.") == 2
     assert 'href="/api/v1/samples?offer=own-box&amp;metric=cmips_score"' in text

@@ -279,7 +279,7 @@ def test_person_links_the_account_and_comes_in_by_it(provider, client, ada):
 
 def test_unlinked_account_is_entered_by_its_password_alone(provider, client, ada):
     linked(client)
-    assert "wrong" in client.post(UNLINK, {"password": "another one"}).content.decode()
+    assert "Wrong password" in client.post(UNLINK, {"password": "another one"}).content.decode()
     assert ada.external_identities.exists()
     assert client.post(UNLINK, {"password": PASSWORD})["Location"] == "/accounts/"
     assert not ada.external_identities.exists()

@@ -59,7 +59,7 @@ def test_page_opens_with_examples_of_all_three(
     assert statuses(html) == [
         "NAS is full; bulk gets 9.3 MB/s each",
         "RAID 0 of 16 disks: 64 TB usable, no disk may fail",
-        "34.1 GB/s of 154 GB/s: 77.8% of the bandwidth is not there",
+        "34.1 GB/s of 154 GB/s: 77.8% of the bandwidth is unused",
     ]
     assert "<p>NAS is full; bulk gets 9.3 MB/s each.</p>" in html
 
@@ -153,7 +153,7 @@ def test_fault_of_links_is_shown(client: Client, params: dict[str, object], told
 
 
 def test_flows_without_links_and_links_without_flows_are_no_faults(client: Client) -> None:
-    assert "State at least one flow." in page(client, link="a", speed=1)
+    assert "Enter at least one flow." in page(client, link="a", speed=1)
     html = page(client, flow="x", asks=5)
     assert "There is no link: nothing is shared." in html
     assert table(html, "What each flow gets")[0][3] == "5"
@@ -191,7 +191,7 @@ def test_array_is_compared_with_the_same_disks_at_every_level(client: Client) ->
 def test_bytes_of_an_array_are_listed_and_drawn(client: Client) -> None:
     html = page(client, level="raidz2", disks=6, size=4, read=100, read_iops=100)
     space = {row[0]: row[1] for row in table(html, "Where the bytes go")}
-    assert space["In all"] == "24 TB = 21.83 TiB"
+    assert space["Total"] == "24 TB = 21.83 TiB"
     assert space.keys() >= {"Usable", "Parity or copies", "Kept by ZFS", "Reported by zfs list"}
     assert "Spares" not in space
     assert "Random: 100 reads and an unknown number of writes a second." in html
@@ -278,13 +278,13 @@ def test_fault_of_an_array_stands_at_its_field(
     [
         ({"modules": "1", "channels": "4"},
          ["One module per socket: memory runs on a single channel.",
-          "3 of 4 channels of each socket are empty: that leaves 25 % of the bandwidth."]),
+          "3 of 4 channels of each socket are empty: that leaves 25% of the bandwidth."]),
         ({"modules": "3", "channels": "4"},
-         ["1 of 4 channels of each socket is empty: that leaves 75 % of the bandwidth."]),
+         ["1 of 4 channels of each socket is empty: that leaves 75% of the bandwidth."]),
         ({"modules": "3", "channels": "2"},
          ["Some channels have more modules than others: a part of memory is slower."]),
         ({"modules": "2", "channels": "2", "runs_at": "2400"},
-         ["The modules run at 2400 MT/s and are made for 3200: that leaves 75 % of the bandwidth."]),
+         ["The modules run at 2400 MT/s and are made for 3200: that leaves 75% of the bandwidth."]),
         ({"modules": "1", "channels": "1"}, []),
     ],
 )  # fmt: skip
@@ -348,9 +348,9 @@ def test_page_lists_what_others_have_seen(client: Client) -> None:
     assert jobs["Kernel unpacked over NFS, no log device"] == ["203 s", "not stated"]
     assert jobs["Kernel unpacked over NFS, every flush obeyed"][0] == "aborted"
     assert table(html, "On servers")[0][1:3] == ["16,000 CMIPS", "2019"]
-    seen = {row[0]: row[1:4] for row in table(html, "Seen of what the parts should give")}
+    seen = {row[0]: row[1:4] for row in table(html, "Measured against the sum of the parts")}
     assert seen["ZFS volume over iSCSI and 40 Gb"] == ["70", "5,000", "1.4%"]
-    assert "2.314 GB/s are 92.6 % of two 10 Gb links" in html
+    assert "2.314 GB/s are 92.6% of two 10 Gb links" in html
 
 
 def test_names_are_escaped(client: Client) -> None:

@@ -111,7 +111,7 @@ def test_result_shows_interval_price_basis_and_rank():
 
 def test_result_says_why_there_is_no_rank():
     for flags, why in (
-        ("disturbed", "every repeat was disturbed by other work on this machine"),
+        ("disturbed", "other programs were running on this machine during every repeat"),
         ("unlike_offer", "the machine is not what its offer states"),
         (
             "unstable cached emulated",
@@ -119,7 +119,7 @@ def test_result_says_why_there_is_no_rank():
         ),
     ):
         shown = {**PLACE, "rank": None, "flags": flags}
-        assert report.rank_lines(shown)[2] == f"  place: none, {why}"
+        assert report.rank_lines(shown)[2] == f"  not ranked: {why}"
 
 
 def test_score_of_a_report_names_its_repeats_where_they_are_known():

@@ -230,10 +230,10 @@ def rank_lines(row: dict[str, Any]) -> list[str]:
     elif unfit := UNFIT.intersection(row["flags"].split()):
         reasons = {
             **NOT_RANKED,
-            DISTURBED: "every repeat was disturbed by other work on this machine",
+            DISTURBED: "other programs were running on this machine during every repeat",
         }
         why = " and ".join(reasons.get(flag, flag) for flag in sorted(unfit))
-        lines.append(f"  place: none, {why}")
+        lines.append(f"  not ranked: {why}")
     else:
         lines.append(f"  place: {row['place_by_score']} of {row['count']} by score")
     if "unstable" in row["flags"].split():

@@ -70,7 +70,7 @@ def code_page(request: HttpRequest) -> HttpResponse:
             del request.session[WAITING]
             login(request, user, backend=SIGN_IN_BACKEND)
             return HttpResponseRedirect(page)
-        form.add_error("code", _("This code is wrong, or too many were; wait a moment."))
+        form.add_error("code", _("Wrong code, or too many attempts. Try again in a moment."))
     return render(request, "account/code.html", {"form": form})
 
 
@@ -110,7 +110,7 @@ def second_factor_remove_page(request: HttpRequest) -> HttpResponse:
             second_factor_remove(
                 user=person, workspace=workspace_of(request), actor=person.get_username()
             )
-            messages.success(request, _("Signing in asks for no code any more."))
+            messages.success(request, _("Signing in no longer asks for a code."))
             return HttpResponseRedirect(reverse("account"))
-        form.add_error("code", _("This code is wrong, or too many were; wait a moment."))
+        form.add_error("code", _("Wrong code, or too many attempts. Try again in a moment."))
     return render(request, "account/code.html", {"form": form, "is_removing": True})

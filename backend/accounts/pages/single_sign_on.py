@@ -39,12 +39,15 @@ BEGUN, BEGUN_S = "single_sign_on", 900
 # Key of the session: when the person gave their password to link the account, and how long it
 # holds.
 LINK, LINK_S = "single_sign_on_link", 300
-_NOT_ADMITTED = lazy("It knows you, but you may not come in here. Ask whoever runs this Rackrate.")
+_NOT_ADMITTED = lazy(
+    "Your sign-in worked there, but you have no access here. Ask the administrator "
+    "of this Rackrate."
+)
 REASONS = {
     "account_disabled": lazy("Your account here is switched off."),
     "email_not_verified": lazy("It does not say that your e-mail address is verified."),
     "name_taken": lazy(
-        "Somebody here has your e-mail address as user name already. Ask whoever runs this Rackrate."
+        "Your e-mail address is already a user name here. Ask the administrator of this Rackrate."
     ),
     "not_admitted": _NOT_ADMITTED,
     "subject_taken": lazy("Another account here is linked with it already."),
@@ -142,7 +145,9 @@ def _is_confirmed(request: HttpRequest, form: PasswordForm) -> bool:
         request, username=person.get_username(), password=form.cleaned_data["password"]
     )
     if known != person:
-        form.add_error("password", _("This password is wrong, or too many were; wait a moment."))
+        form.add_error(
+            "password", _("Wrong password, or too many attempts. Try again in a moment.")
+        )
     return known == person
 
 

@@ -34,7 +34,8 @@ class OwnWords:
     def get_help_text(self) -> str:
         return str(
             _(
-                "Your password must have {n} characters beside the names of this site and its organisation.",
+                "Your password must have {n} characters besides the names of this site and its "
+                "organisation.",
                 n=self._min_length,
             )
         )
@@ -62,7 +63,7 @@ class Breached:
                 raise ValidationError(self.get_help_text(), code="password_breached")
 
     def get_help_text(self) -> str:
-        return str(_("Your password must not stand in a list of stolen ones."))
+        return str(_("Your password must not be on a list of stolen passwords."))
 
 
 def _is_listed(file: BinaryIO, digest: bytes) -> bool:

@@ -20,7 +20,7 @@ from backend.site.words import category
 
 def _formats() -> list[tuple[str, Any]]:
     known = [(bill_format.slug, bill_format.name) for bill_format in FORMATS.values()]
-    return [("", lazy("recognised by its columns")), *known]
+    return [("", lazy("detected from its columns")), *known]
 
 
 def _region_groups() -> list[tuple[str, Any]]:
@@ -57,11 +57,12 @@ class ElsewhereForm(WriteForm):
     )  # fmt: skip
     spares = number_fields.IntegerField(
         label=lazy("Spare servers"), min_value=0, max_value=100,
-        help_text=lazy("Of dedicated servers and your own, as another one takes days."),
+        help_text=lazy("For dedicated servers and your own: a replacement takes days."),
     )  # fmt: skip
     headroom_percent = number_fields.FloatField(
         label=lazy("Percent of servers kept free"), min_value=0, max_value=MOST_HEADROOM,
-        help_text=lazy("Of those that stand all month; 0 as your machines have in them what they keep free today."),
+        help_text=lazy("For servers rented by the month; 0 because your machines already include "
+"today’s headroom."),
     )  # fmt: skip
     # Two words and no box to tick: a browser leaves out a box, which would mean the default.
     spread_commitments = YesNoChoice(
@@ -84,13 +85,13 @@ class ElsewhereForm(WriteForm):
         help_text=lazy("Share of their price that is for being managed, from 0 to 1; the rest is for machines."),
     )  # fmt: skip
     service_hours = number_fields.FloatField(
-        label=lazy("Staff hours for services, a month"), min_value=0,
+        label=lazy("Staff hours for services per month"), min_value=0,
         help_text=lazy("To run them yourself."),
     )  # fmt: skip
     staff_hour = number_fields.FloatField(label=lazy("Cost of an hour of staff"), min_value=0)
     region_group = forms.ChoiceField(
         label=lazy("Region"), required=False, choices=_region_groups,
-        help_text=lazy("Where the replacements stand."),
+        help_text=lazy("Region of the replacements."),
     )  # fmt: skip
 
 
@@ -99,7 +100,7 @@ class BillForm(WriteForm):
 
     name = forms.CharField(
         label=lazy("Name"), max_length=MOST_NAME, required=False,
-        help_text=lazy("That of the file if you leave it out."),
+        help_text=lazy("Defaults to the file name."),
     )  # fmt: skip
     file = forms.FileField(
         label=lazy("File"),

@@ -20,12 +20,12 @@ def targets_plot(answer: Elsewhere) -> Plot | None:
     return Plot(
         id="plot-targets",
         title=_("Today and elsewhere"),
-        x_label=_("as"),
+        x_label=_("option"),
         x_kind="category",
         x=[TARGETS[alternative.target] for alternative in shown],
         is_flat=True,
         y=Axis(
-            _("{currency} a month", currency=answer.currency),
+            _("{currency} per month", currency=answer.currency),
             most=max(answer.today, *(alternative.p95 for alternative in shown)),
         ),
         marks=[
@@ -37,9 +37,9 @@ def targets_plot(answer: Elsewhere) -> Plot | None:
                 highs=[alternative.p95 for alternative in shown],
             )
         ],
-        range_words=("5 %", "95 %"),
+        range_words=(figures.percent(0.05), figures.percent(0.95)),
         lines=((answer.today, _("today")),),
-        note=_("The dashed line is what it costs today; whiskers hold 90 % of the draws."),
+        note=_("The dashed line is today’s cost; whiskers show the 90% range."),
         summary=_(
             "Bars of the cost a month: today {today}; ",
             today=figures.plain(round(answer.today)),
@@ -88,7 +88,7 @@ def swings_plot(answer: Elsewhere) -> Plot | None:
         x_kind="category",
         x=[swing_words(swing) for swing in shown],
         # Bars go from the cost as it is, which the dashed line shows, and not from zero.
-        y=Axis(_("{currency} a month", currency=answer.currency), is_from_zero=False),
+        y=Axis(_("{currency} per month", currency=answer.currency), is_from_zero=False),
         marks=[
             Mark(label, costs, "span", lows=[best.cost] * len(costs), highs=costs, tone=tone)
             for tone, (label, costs) in enumerate(ends.items())
@@ -100,8 +100,9 @@ def swings_plot(answer: Elsewhere) -> Plot | None:
         },
         lines=((best.cost, ""),),
         note=_(
-            "One input at its low and at its high end: scores at the ends of their 95 % intervals, "
-            "prices 10 % and staff 50 % up and down, a spare server more and fewer."
+            "One input at its low and at its high end: scores at the ends of their 95% "
+            "intervals, prices 10% and staff 50% up and down, a spare server more and "
+            "fewer."
         ),
         summary=_("Cost a month at both ends of each input: ")
         + "; ".join(

@@ -29,7 +29,7 @@ KINDS: Mapping[str, str] = {
     ChargeKind.SUPPORT: lazy("Support"),
     ChargeKind.TAX: lazy("Taxes"),
     ChargeKind.CREDIT: lazy("Credits"),
-    ChargeKind.OTHER: lazy("All else"),
+    ChargeKind.OTHER: lazy("Other"),
 }
 PURCHASES: Mapping[str, str] = {
     PurchaseKind.ON_DEMAND: lazy("on demand"),
@@ -72,13 +72,13 @@ def sentence(estate: Mapping[str, Any]) -> str:
     if cost is None or total <= 0:
         return said
     machines = count_words(
-        "{share} % of it is for machines of {n} type.",
-        "{share} % of it is for machines of {n} types.",
+        "{share}% of it is for machines of {n} type.",
+        "{share}% of it is for machines of {n} types.",
         len({(machine["provider"], machine["type"]) for machine in estate["machines"]}),
         share=figures.quantity(round(100 * Decimal(cost) / total, 1)),
     )
     committed = _(
-        "{share} % of their hours were bought by commitments.",
+        "{share}% of their hours were bought by commitments.",
         share=figures.quantity(round(100 * Decimal(estate["shares"]["committed"] or 0), 1)),
     )
     return f"{said} {machines} {committed}"
@@ -105,7 +105,7 @@ def idle_words(answer: Elsewhere) -> str:
     if best is None or not best.idle_cost:
         return ""
     return _(
-        "{amount} a month of {target} is for capacity beyond the mean load: for peaks, spares and rounding.",
+        "{amount} per month of {target} is headroom: for peaks, spares and rounding.",
         amount=_amount(best.idle_cost, answer.currency),
         target=TARGETS[best.target],
     )
@@ -172,33 +172,33 @@ def elsewhere_conclusion(answer: Elsewhere) -> Conclusion:
     detail = join_texts(" ", (about, *_left_out(answer)))
     if saved <= 0 or best.probability_cheaper <= 1 - CLEAR:
         said = _(
-            "Nothing is cheaper: today costs {today} a month. The cheapest move, {target}, would cost "
-            "{cost}.",
+            "Nothing is cheaper: you pay {today} per month today. The cheapest move, "
+            "{target}, would cost {cost}.",
             **values,
         )
         return Conclusion(said, Certainty.CLEAR, detail)
     if saved < SMALL_SAVING * answer.today:
         said = _(
-            "Moving saves next to nothing: {target} would cost {cost} a month in place of {today}.",
+            "Moving saves almost nothing: {target} would cost {cost} per month instead of {today}.",
             **values,
         )
         return Conclusion(said, Certainty.CLEAR, detail)
     if best.probability_cheaper < CLEAR:
         likely = _(
-            "Probably cheaper, but not certain: {target} would save {saved} a month ({yearly} a year), "
-            "{cost} in place of {today}. It could also cost more.",
+            "Probably cheaper, but not certain: {target} would save {saved} per month "
+            "({yearly} per year), {cost} instead of {today}. It could also cost more.",
             **values,
         )
         close = _(
-            "Too close to call: {target} may save {saved} a month ({yearly} a year), {cost} in place of "
-            "{today}. It could also cost more.",
+            "Too close to call: {target} may save {saved} per month ({yearly} per year), "
+            "{cost} instead of {today}. It could also cost more.",
             **values,
         )
         said = likely if best.probability_cheaper >= MOST_LIKELY else close
         return Conclusion(said, Certainty.TIE, detail)
     said = _(
-        "You would save {saved} a month ({yearly} a year) with {target}: {cost} in place of {today} for "
-        "equal capacity.",
+        "You could save {saved} per month ({yearly} per year) with {target}: {cost} "
+        "instead of {today} for equal capacity.",
         **values,
     )
     # What takes years to pay is no saving yet.
@@ -235,8 +235,8 @@ def _left_out(answer: Elsewhere) -> Iterator[str]:
                 )
             case WhyLeftOut.NO_SCORE:
                 yield _(
-                    "Machines that were billed with {amount} are not in it, as the catalogue has no "
-                    "score of them: see below.",
+                    "Machines billed at {amount} could not be matched, because the catalogue has "
+                    "no score for them: see below.",
                     amount=amount,
                 )
             case WhyLeftOut.NO_COST:
@@ -319,7 +319,9 @@ def moving_rows(estate: Mapping[str, Any], answer: Elsewhere) -> list[dict[str, 
             "words": words,
             "today": Decimal(today),
             "there": Decimal(best.parts[part]),
-            "what": _("at today's price: none is known there") if part in best.unpriced else what,
+            "what": _("at today’s price, because the price there is not known")
+            if part in best.unpriced
+            else what,
         }
         for part, words, today, what in parts
         # What is free today may not be there.
@@ -337,7 +339,7 @@ def moving_rows(estate: Mapping[str, Any], answer: Elsewhere) -> list[dict[str, 
         if round(cost, 2)
     ]
     there = sum(row["there"] for row in rows)
-    return [*rows, {"words": _("In all"), "today": whole, "there": there, "what": ""}]
+    return [*rows, {"words": _("Total"), "today": whole, "there": there, "what": ""}]
 
 
 def _month(estate: Mapping[str, Any], amount: Decimal | str) -> Decimal:
@@ -405,5 +407,5 @@ def week_plot(estate: Mapping[str, Any]) -> Plot | None:
         ),
         note=""
         if len(estate["machines"]) <= MOST_DRAWN
-        else _("The dearest {count} groups are drawn.", count=len(shown)),
+        else _("Only the {count} most expensive groups are drawn.", count=len(shown)),
     )

@@ -86,9 +86,9 @@ class DiskDocument(Document):
     """A disk like the others."""
 
     bytes: Annotated[int, WholeNumber(_("Size of one disk"), low=10**9, high=10**15)]
-    read_bytes_per_s: Annotated[float, Float(_("Of one disk"), "bytes/s", is_above=True)]
+    read_bytes_per_s: Annotated[float, Float(_("For one disk"), "bytes/s", is_above=True)]
     write_bytes_per_s: Annotated[
-        float | None, Float(_("Of one disk; null = as it reads"), "bytes/s", is_above=True)
+        float | None, Float(_("For one disk; null = as it reads"), "bytes/s", is_above=True)
     ] = None
     read_iops: Operations = None
     write_iops: Operations = None

@@ -47,7 +47,7 @@ class FlowDocument(Document):
     name: Annotated[str, Text(_("Name for people"))]
     count: Annotated[int, WholeNumber(_("How many"), low=1, high=MOST_COUNT)] = 1
     demand_bytes_per_s: Annotated[
-        float | None, Float(_("Of a single flow; null takes what it gets"))
+        float | None, Float(_("Demand of a single flow; null takes what it gets"))
     ] = None
     path: Annotated[
         tuple[Annotated[str, Text()], ...], Many(_("Names of the links"), high=MOST_PATH)

@@ -282,7 +282,7 @@ def _space_lines(result: ArrayResult) -> list[tuple[str, int, str]]:
         (_("Padding"), space.padding_bytes),
         (_("Spares"), space.spare_bytes),
         (_("Kept by ZFS"), space.reserved_bytes),
-        (_("In all"), space.raw_bytes),
+        (_("Total"), space.raw_bytes),
         (_("Reported by zfs list"), space.reported_bytes),
         # A file system takes its part, too: people compare with what `df` shows.
         (_("Left by ext4 on all of it"), ext4_available_bytes(space.usable_bytes)),

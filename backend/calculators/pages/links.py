@@ -338,7 +338,7 @@ def _plot(chain: Chain, flows: Sequence[FlowRow]) -> Plot:
     uses = chain.shares.links
     shares = "; ".join(
         _(
-            "{name} {percent} % of {capacity}",
+            "{name} {percent}% of {capacity}",
             name=name,
             percent=localize(f"{100 * use.utilisation:.0f}"),
             capacity=_("{speed} MB/s", speed=figures.figure(capacity)),

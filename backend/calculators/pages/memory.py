@@ -50,7 +50,7 @@ def calculate(given: Given) -> dict[str, Any]:
 def _summary(peaks: Population) -> str:
     lost = _("nothing is lost")
     if peaks.lost_ratio:
-        lost = _("{share} of the bandwidth is not there", share=figures.percent(peaks.lost_ratio))
+        lost = _("{share} of the bandwidth is unused", share=figures.percent(peaks.lost_ratio))
     return _(
         "{peak}/s of {possible}/s: {lost}",
         peak=figures.size(peaks.peak_bytes_per_s),
@@ -68,10 +68,10 @@ def _warnings(memory: MemoryDocument, peaks: Population) -> list[str]:
     if used < channels:
         warnings.append(
             count_words(
-                "{n} of {channels} channels of each socket is empty: that leaves {percent} % of"
-                " the bandwidth.",
-                "{n} of {channels} channels of each socket are empty: that leaves {percent} % of"
-                " the bandwidth.",
+                "{n} of {channels} channels of each socket is empty: that leaves {percent}% of "
+                "the bandwidth.",
+                "{n} of {channels} channels of each socket are empty: that leaves {percent}% "
+                "of the bandwidth.",
                 channels - used,
                 channels=channels,
                 percent=localize(f"{100 * (used / channels):.0f}"),
@@ -81,8 +81,8 @@ def _warnings(memory: MemoryDocument, peaks: Population) -> list[str]:
     if speed is not None and speed < rated:
         warnings.append(
             _(
-                "The modules run at {speed} MT/s and are made for {rated}: that leaves"
-                " {percent} % of the bandwidth.",
+                "The modules run at {speed} MT/s and are made for {rated}: that leaves "
+                "{percent}% of the bandwidth.",
                 speed=speed,
                 rated=rated,
                 percent=localize(f"{100 * speed / rated:.0f}"),

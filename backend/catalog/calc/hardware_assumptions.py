@@ -52,12 +52,12 @@ _TABLE = (
     HardwareAssumption(
         "resale_ratio_at_start", _("Resale value at the start"),
         D("0.6"), _("ratio of the purchase price"), D(0), D(1),
-        _("our own assumption: a used server loses 30 to 50 % at once"),
+        _("our own assumption: a used server loses 30 to 50% at once"),
     ),
     HardwareAssumption(
         "discount_rate_per_year", _("Discount rate"),
         D("0.05"), _("ratio per year, a twelfth each month"), D(0), D(1),
-        _("our own assumption: what money costs a company"),
+        _("our own assumption: a company’s cost of capital"),
     ),
     HardwareAssumption(
         "pue", "PUE", D("1.56"), _("power drawn by the site / by the machines"), D(1), D(5),
@@ -71,7 +71,7 @@ _TABLE = (
     ),
     HardwareAssumption(
         "rack_units", _("Rack units"), D(1), _("rack units of the whole set"), D(0), D(1_000_000),
-        _("our own assumption: one unit a server"),
+        _("our own assumption: one unit per server"),
     ),
     HardwareAssumption(
         "rack_price_per_unit_month", _("Price of a rack unit"),
@@ -81,18 +81,18 @@ _TABLE = (
     ),
     HardwareAssumption(
         "support_ratio_per_year", _("Support contract"),
-        D("0.05"), _("ratio of the purchase price per year"), D(0), D(1),
+        D("0.05"), _("share of the purchase price per year (0.05 = 5%)"), D(0), D(1),
         _("our own assumption: parts on the next working day"),
     ),
     HardwareAssumption(
         "staff_hours_per_month", _("Staff hours"),
         D(2), _("hours per month for the whole set"), D(0), D(1_000_000),
-        _("our own assumption: two hours a server, which a rented one would not take"),
+        _("our own assumption: 2 hours more per server than a rented one needs"),
     ),
     HardwareAssumption(
         "staff_price_per_hour", _("Staff price"),
         D(60), _("currency per hour"), D(0), D(1_000_000_000),
-        _("our own assumption: a wage of 60 EUR with everything that comes on top"),
+        _("our own assumption: a wage of 60 EUR including all overheads"),
     ),
     HardwareAssumption(
         "network_price_per_month", _("Network"), D(0), _("currency per month for the whole set"),

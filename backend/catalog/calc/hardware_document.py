@@ -116,9 +116,9 @@ def _assumption(name: str) -> Any:
 class ItemDocument(Document):
     """A line of the bill of materials: the count of the whole set, the mean watts of one piece."""
 
-    count: Annotated[int, WholeNumber(_("Pieces in the whole set"), low=1, high=MAX_COUNT)]
+    count: Annotated[int, WholeNumber(_("Quantity in the whole set"), low=1, high=MAX_COUNT)]
     name: Annotated[str, Text(_("What it is"), most=100)]
-    unit_price: Annotated[Decimal, Amount(_("Of one piece"), _("currency"))]
+    unit_price: Annotated[Decimal, Amount(_("Price of one piece"), _("currency"))]
     watts: Annotated[Decimal, Amount(_("Mean draw of one piece"), "W", high=MAX_WATTS)] = Decimal(0)
 
 
@@ -129,7 +129,7 @@ class HardwareDiskDocument(Document):
     gb: Annotated[Decimal, Amount(_("Size of one disk"), "GB", high=MAX_GB)]
     kind: Annotated[str, Word(_("Kind of disk"), choices=tuple(DISK_FAILURE_RATES))] = "ssd"
     unit_price: Annotated[
-        Decimal, Amount(_("Of one disk; 0 where an item already holds it"), _("currency"))
+        Decimal, Amount(_("Price of one disk; 0 if an item already includes it"), _("currency"))
     ] = Decimal(0)
     annual_failure_rate: Annotated[
         Decimal | None,
@@ -158,7 +158,7 @@ class HardwareDocument(Document):
     currency: Annotated[str, CurrencyCode(_("As bought"))]
     servers: Annotated[
         int,
-        WholeNumber(_("That the whole set holds"), label=_("Servers"), low=1, high=MAX_SERVERS),
+        WholeNumber(_("Number of servers in the set"), label=_("Servers"), low=1, high=MAX_SERVERS),
     ]
     items: Annotated[
         tuple[ItemDocument, ...],

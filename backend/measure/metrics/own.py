@@ -223,7 +223,8 @@ OWN = (
         better="lower",
         definition=_("From the start of a job that its variant names to its end."),
         method=_(
-            "Stated by whoever ran it; tar_nfs, which ranks: a kernel's archive unpacked over NFS."
+            "Stated by the person who ran it; tar_nfs, which ranks: a kernel’s archive "
+            "unpacked over NFS."
         ),
         limits=_(
             "Only times of the same job with the same input compare; what was aborted never ranks."

@@ -112,8 +112,8 @@ METRICS = (
         ),
         method=_("llama-bench of llama.cpp, SmolLM-135M Q4_K_M, one thread on each physical core."),
         limits=_(
-            "A tiny model: larger ones depend on memory bandwidth. Hardly grows with more vCPUs, and "
-            "repeated runs differ by 10 % and more."
+            "A tiny model: larger ones depend on memory bandwidth. Hardly grows with more "
+            "vCPUs, and repeated runs differ by 10% and more."
         ),
         canonical_variant="prompt128",
         fallback_variants=(),

@@ -26,7 +26,7 @@ PASSMARK_MEMORY = Family(
 )
 GEEKBENCH_PARTS = {
     "asset_compression": _("Compressing textures and shapes of a game."),
-    "background_blur": _("Blurring what stands behind people in a video."),
+    "background_blur": _("Blurring the background behind people in a video."),
     "clang": _("Compiling C sources."),
     "file_compression": _("Packing and unpacking an archive of sources."),
     "hdr": _("Blending photos of different exposure."),

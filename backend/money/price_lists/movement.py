@@ -45,7 +45,7 @@ class ListMovement:
         if not count:
             return ""
         low, high = (f"{abs(ratio - 1) * 100:.0f}" for ratio in (self.low, self.high))
-        by = f"{low} %" if low == high else _("{low} to {high} %", low=low, high=high)
+        by = f"{low}%" if low == high else _("{low} to {high}%", low=low, high=high)
         known = {"count": f"{count:,}", "listed": f"{self.listed:,}", "by": by}
         if self.is_whole and self.rose >= self.fell:
             return _("The whole list moved: {count} of {listed} prices rose, by {by}.", **known)

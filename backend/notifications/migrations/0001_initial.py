@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
                 ('channel', models.CharField(choices=backend.notifications.channels.channel_choices, max_length=20)),
                 ('address', models.CharField(max_length=500)),
                 ('sealed_secret', models.BinaryField(null=True)),
-                ('kinds', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('run_failed', 'a run failed or was lost'), ('run_done', 'a run has ended with results'), ('campaign_done', 'a campaign came to its end'), ('regression', 'a result left the band of its history'), ('leak', 'a rented machine does not go away, or a cloud does not answer'), ('prices', 'prices are not plausible and wait for a person'), ('audit', 'somebody did something that the audit trail records')], max_length=20), size=None)),
+                ('kinds', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('run_failed', 'a run failed or was lost'), ('run_done', 'a run has ended with results'), ('campaign_done', 'a campaign came to its end'), ('regression', 'a result is outside its normal range'), ('leak', 'a rented machine does not go away, or a cloud does not answer'), ('prices', 'prices are not plausible and wait for a person'), ('audit', 'any audit-log event')], max_length=20), size=None)),
                 ('campaign', models.UUIDField(null=True)),
                 ('is_enabled', models.BooleanField(default=True)),
             ],

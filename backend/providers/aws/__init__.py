@@ -76,7 +76,7 @@ RECORD = ProviderRecord(
             _("Subnet"),
             r"subnet-[0-9a-f]{8,17}",
             _("a subnet looks like subnet-0a1b2c3d"),
-            _("Empty: the default network."),
+            _("Leave blank for the default network."),
             form=SettingForm.BY_REGION,
             is_of_one_region=True,
         ),
@@ -86,15 +86,19 @@ RECORD = ProviderRecord(
             r"standard|unlimited",
             _("standard or unlimited is needed"),
             _(
-                "Of t2, t3, t3a and t4g. standard: slowed to their share. unlimited: they run on, for 0.04"
-                " or 0.05 USD an hour of a vCPU, which is reserved and booked. Empty: standard."
+                "For t2, t3, t3a and t4g. standard: slowed to their share. unlimited: they run "
+                "on, for 0.04 or 0.05 USD per vCPU and hour, which is reserved and booked. "
+                "Leave blank for standard."
             ),
         ),
         "allowed_cidrs": Setting(
             _("Networks that may log in"),
             r"[0-9]{1,3}(\.[0-9]{1,3}){3}/[0-9]{1,2}",
             _("a network looks like 203.0.113.0/24"),
-            _("Those of the workers. Empty: every address, with the machine's own key only."),
+            _(
+                "Addresses of the workers. Leave blank for every address, with the machine’s "
+                "own key only."
+            ),
             form=SettingForm.LIST,
         ),
         "tags": Setting(
@@ -102,7 +106,10 @@ RECORD = ProviderRecord(
             # No prefix of ours, and none that AWS reserves.
             r"(?!aws:|rackrate-)[A-Za-z0-9 _.:/=+@-]{1,128}=[A-Za-z0-9 _.:/+@-]{0,256}",
             _("up to 128 letters, digits and _ . : / + - @ = and up to 256; not aws: or rackrate-"),
-            _("Of all that is made, where a policy of the organisation asks for some."),
+            _(
+                "Added to everything that is created, if a policy of the organisation requires "
+                "tags."
+            ),
             form=SettingForm.PAIRS,
         ),
     },

@@ -100,8 +100,8 @@ RECORD = ProviderRecord(
             r"[a-z][a-z0-9/_-]{0,199}",
             _("a name such as default, or …/networks/… or …/subnetworks/…"),
             _(
-                "Subnetworks differ by region: regions/europe-west1/subnetworks/NAME."
-                " Empty: the network default."
+                "Subnetworks differ by region: regions/europe-west1/subnetworks/NAME. Leave "
+                "blank for the network default."
             ),
             form=SettingForm.BY_REGION,
         ),
@@ -111,27 +111,34 @@ RECORD = ProviderRecord(
             r"keys|os_login",
             _("keys or os_login is needed"),
             _(
-                "os_login: as an organisation may require it. Empty: keys in the machine's metadata."
+                "os_login: if your organisation requires it. Leave blank for keys in the "
+                "machine’s metadata."
             ),
         ),
         "tags": Setting(
             _("Further labels"),
             r"(?!rackrate-|expires=|run=|owner=|installation=)[a-z][a-z0-9_-]{0,62}=[a-z0-9_-]{0,63}",
             _("lower-case letters, digits, _ and -, up to 63, a letter first; none of our own"),
-            _("Of all that is made, where a policy of the organisation asks for some."),
+            _(
+                "Added to everything that is created, if a policy of the organisation requires "
+                "tags."
+            ),
             form=SettingForm.PAIRS,
         ),
         "min_cpu_platform": Setting(
             _("Oldest CPU"),
             r"(Intel|AMD|Ampere) [A-Za-z0-9 ]{2,40}",
             _("a platform is called like Intel Ice Lake or AMD Milan"),
-            _("Families e2, n1, n2 and n2d mix CPUs. Empty: Google's choice."),
+            _("Families e2, n1, n2 and n2d mix CPUs. Leave blank for Google’s choice."),
         ),
         "billing_export": Setting(
             _("Table of the billing export"),
             r"[a-z][a-z0-9-]{4,28}[a-z0-9](\.[A-Za-z0-9_]{1,200}){2}",
             _("a table looks like project.dataset.gcp_billing_export_v1_0123AB"),
-            _("Of BigQuery, for a month's ledger beside Google's bill. Empty: it is not read."),
+            _(
+                "BigQuery table, to compare a month’s costs with Google’s bill. Leave blank if "
+                "it should not be read."
+            ),
         ),
     },
     required_settings=("project",),

@@ -41,7 +41,7 @@ RECORD = ProviderRecord(
             is_identity=True,
         ),
         "api": Setting(
-            _("API"), r"eu|ca", _("eu or ca is needed"), _("Empty: eu."), is_identity=True
+            _("API"), r"eu|ca", _("eu or ca is needed"), _("Leave blank for eu."), is_identity=True
         ),
     },
     required_settings=("project",),

@@ -25,8 +25,8 @@ COLUMNS = (
     Column("better", ColumnType.TEXT, "higher or lower; empty where neither is better"),
     Column("text", ColumnType.TEXT, "What the offer has of it, where that is no number"),
     Column("value", ColumnType.DECIMAL, "What the offer has of it, where that is a number"),
-    Column("ci95_low", ColumnType.DECIMAL, "Lower end of its 95 % interval"),
-    Column("ci95_high", ColumnType.DECIMAL, "Upper end of its 95 % interval"),
+    Column("ci95_low", ColumnType.DECIMAL, "Lower end of its 95% interval"),
+    Column("ci95_high", ColumnType.DECIMAL, "Upper end of its 95% interval"),
     Column("base", ColumnType.TEXT, "Slug of the offer that it is compared with"),
     Column("delta_ratio", ColumnType.DECIMAL, "value / value of base − 1"),
     Column(

@@ -63,7 +63,7 @@ class FleetDetail(serializers.Serializer[Any]):
     )
     holds_at_interval_ends = serializers.BooleanField(
         allow_null=True,
-        help_text="whether all is met at the worse ends of the 95 % intervals; null: one is "
+        help_text="whether all is met at the worse ends of the 95% intervals; null: one is "
         "not known",
     )
     count_at_interval_ends = serializers.IntegerField(

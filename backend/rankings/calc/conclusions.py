@@ -331,7 +331,7 @@ def server_cost(parts: Sequence[tuple[str, Decimal]], currency: str) -> Conclusi
     if not shares:
         return Conclusion(_("One server costs {cost}.", **said), Certainty.CLEAR)
     sentence = _(
-        "One server costs {cost}, of it {parts}.",
+        "One server costs {cost}: {parts}.",
         **said,
         parts=name_list(shares, len(shares)),
     )

@@ -327,7 +327,7 @@ def _nothing(buy: BestBuy) -> Conclusion:
     detail = left_out_words(buy.left_out)
     if buy.cheapest is None:
         sentence = (
-            _("No answer yet: every server that meets this is left out.")
+            _("No answer yet: every server that meets this is excluded.")
             if detail
             else _("No server on sale meets this. Ask for less, or remove a filter.")
         )
@@ -348,7 +348,7 @@ def _least_of(contenders: Sequence[Candidate], best: Candidate) -> str:
     )
     if least.row == best.row:
         return ""
-    return _("Of these, {name} costs least.", name=_name_with_price(least))
+    return _("Of these, {name} costs the least.", name=_name_with_price(least))
 
 
 def _cheapest_beside(buy: BestBuy) -> str:
@@ -368,8 +368,8 @@ def _cheapest_words(row: RankingRow, name: str) -> str:
 def _standing_words(standing: OwnStanding, best: RankingRow) -> str:
     said = [
         _(
-            "Your server “{name}” would be the best value below {cost} (95 % interval: {low} to "
-            "{high}).",
+            "Your server “{name}” would be the best value below {cost} (95% interval: "
+            "{low} to {high}).",
             name=standing.row.offer,
             cost=_cost(standing.break_even_price, best),
             low=three_digits(standing.break_even_low),

@@ -208,7 +208,7 @@ def _costs(rows: Sequence[RankingRow], metric: Metric) -> Iterator[ComparedItem]
         return item(key, label, "", "", cells)
 
     yield item("price", _("Price"), price_unit, "lower", [_number(row.price) for row in rows])
-    yield texts("price_term", _("Price term"))
+    yield texts("price_term", _("Payment option"))
     yield texts("price_basis", _("Price includes"))
     yield texts("price_observed_on", _("Price observed on"))
     value_unit = (

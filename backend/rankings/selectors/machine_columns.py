@@ -15,7 +15,7 @@ MACHINE_COLUMNS: tuple[RankingColumn, ...] = (
     RankingColumn(
         "provider",
         ColumnType.TEXT,
-        _("Slug of the provider; own for one's own machines"),
+        _("Slug of the provider; own for your own machines"),
         label=_("Provider"),
         is_unbroken=True,
     ),

@@ -196,7 +196,7 @@ PARAMETERS: tuple[RankingParameter, ...] = (
         Role.QUESTION,
         "Hours a month that the machine runs (default: all of hours_per_month); what is paid by the "
         "month or for a term is paid in full all the same",
-        label=_("Hours run a month"),
+        label=_("Hours used per month"),
     ),
     RankingParameter(
         "setup_months",

@@ -33,7 +33,7 @@ FORM_HINTS = {
     SettingForm.PAIRS: lazy("One a line, as name=value."),
 }
 ENDPOINT = Setting(
-    lazy("Endpoint of the provider's API"), "", "", lazy("Empty: the provider's own.")
+    lazy("Endpoint of the provider's API"), "", "", lazy("Leave blank for the provider’s own.")
 )
 
 
@@ -200,7 +200,7 @@ class LimitsForm(_CloudForm):
         required=False,
         min_value=1,
         max_value=MAX_VCPUS,
-        help_text=lazy("Of all machines together. Empty: no limit but that of the provider."),
+        help_text=lazy("All machines together. Leave blank for no limit except the provider’s."),
     )
     budget_amount = number_fields.DecimalField(
         label=lazy("Budget of a calendar month"),
@@ -208,7 +208,7 @@ class LimitsForm(_CloudForm):
         min_value=Decimal(0),
         max_digits=20,
         decimal_places=10,
-        help_text=lazy("Net. Empty: no limit but those of the runs."),
+        help_text=lazy("Excluding tax. Leave blank for no limit except those of the runs."),
     )
     budget_currency = currency()
 
@@ -218,7 +218,8 @@ class LimitsForm(_CloudForm):
             _("Regions"),
             required=False,
             help_text=_(
-                "Separated by blanks, as in {region}. Empty: the account only reads prices.",
+                "Separated by spaces, as in {region}. Leave blank to use the account for "
+                "prices only.",
                 region=self.record.example_region,
             ),
         )
@@ -238,8 +239,8 @@ class LimitsForm(_CloudForm):
         self.fields[f"{SETTING}zones"] = _lines(
             _("Zones"),
             _(
-                "One region a line, then a colon and its zones; tried in this order."
-                " Empty: the provider's choice."
+                "One region per line, then a colon and its zones; tried in this order. Leave "
+                "blank for the provider’s choice."
             ),
         )
 

@@ -28,17 +28,17 @@ MOST_SWINGS = 5
 
 def bill_sheet(bill: Bill, answer: Elsewhere) -> Sheet:
     """Cost of the machines today and elsewhere, the cheapest first."""
-    unit = _("{currency} a month", currency=answer.currency)
+    unit = _("{currency} per month", currency=answer.currency)
     return Sheet(
         conclusion=elsewhere_conclusion(answer),
         chart=_chart(answer, unit),
         columns=[
-            SheetColumn(_("As"), 1.6),
+            SheetColumn(_("Option"), 1.6),
             SheetColumn(_("Servers"), 3),
             SheetColumn(unit, 1.2, is_number=True),
-            SheetColumn(_("90 % of the draws"), 1.6, is_number=True),
+            SheetColumn(_("90% range"), 1.6, is_number=True),
             SheetColumn(_("Cheaper"), 0.9, is_number=True),
-            SheetColumn(_("Pays after"), 1.1, is_number=True),
+            SheetColumn(_("Payback"), 1.1, is_number=True),
         ],
         rows=[
             [_("today"), "", _money(answer.today), "", "", ""],
@@ -76,7 +76,7 @@ def _chart(answer: Elsewhere, unit: str) -> dict[str, Any]:
     summary = _(
         "Bars of the cost in {unit}, lower is better: {said}.", unit=unit, said=bar_words(bars)
     )
-    return bar_chart(_("Today and elsewhere"), unit, bars, summary, interval=_("nine of ten draws"))
+    return bar_chart(_("Today and elsewhere"), unit, bars, summary, interval=_("90% range"))
 
 
 def _services(assumed: Assumptions, currency: str) -> str:
@@ -95,7 +95,7 @@ def _services(assumed: Assumptions, currency: str) -> str:
 def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
     yield _("Bill"), f"{bill.name}: {sentence(bill.estate)}"
     yield (
-        _("What it is for"),
+        _("Breakdown"),
         some(
             [
                 f"{kind_row['words']} {_money(Decimal(kind_row['cost']))} {answer.currency}"
@@ -121,11 +121,14 @@ def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
             ),
         )
     if answer.assumed.spread_commitments:
-        yield _("today"), _("With commitments spread")
+        yield _("today"), _("Amortised cost")
     yield _("Assumed"), _assumption_words(answer)
     yield (
         _("Ranges"),
-        _("from the 5th to the 95th percentile of {draws} draws of all scores", draws="2,000"),
+        _(
+            "from the 5th to the 95th percentile of {draws} simulations of all scores",
+            draws="2,000",
+        ),
     )
     yield (
         _("Files"),
@@ -140,9 +143,10 @@ def _facts(bill: Bill, answer: Elsewhere) -> Iterator[tuple[str, str]]:
 def _assumption_words(answer: Elsewhere) -> str:
     assumed = answer.assumed
     return _(
-        "compared by {metric}, {arch}; moving {moving} {currency} once; staff {staff} {currency} a "
-        "month and server, {spares} spare servers (dedicated and your own), {headroom} % of servers "
-        "kept free; disks and traffic at the target's prices; {services}",
+        "compared by {metric}, {arch}; moving {moving} {currency} once; staff {staff} "
+        "{currency} a month and server, {spares} spare servers (dedicated and your "
+        "own), {headroom}% of servers kept free; disks and traffic at the target's "
+        "prices; {services}",
         services=_services(assumed, answer.currency),
         arch=_("any CPU architecture")
         if assumed.may_change_arch

@@ -16,7 +16,7 @@ from backend.site.language import _
 def hardware_sheet(model: HardwareModel) -> Sheet:
     """Monthly cost of one server and of the set."""
     cost = cost_rows(model.cost)
-    unit = _("{cost} a month", cost=cost["currency"])
+    unit = _("{cost} per month", cost=cost["currency"])
     return Sheet(
         conclusion=conclusion(model.cost),
         chart=_chart(model.cost, unit),
@@ -30,7 +30,7 @@ def hardware_sheet(model: HardwareModel) -> Sheet:
                 [name.capitalize(), _money(per_server), _money(whole)]
                 for name, per_server, whole in cost["parts"]
             ),
-            [_("In all"), _money(cost["price_per_month"]), _money(cost["set_price_per_month"])],
+            [_("Total"), _money(cost["price_per_month"]), _money(cost["set_price_per_month"])],
         ],
         facts=list(_facts(model, cost)),
     )
@@ -54,8 +54,8 @@ def _facts(model: HardwareModel, cost: Mapping[str, Any]) -> Iterator[tuple[str,
     yield (
         _("Set"),
         _(
-            "{servers} servers, {capital} {currency} in cash at the start, {spares} spare servers"
-            " on the shelf, {energy} kWh a month",
+            "{servers} servers, {capital} {currency} upfront, {spares} spare servers, "
+            "{energy} kWh per month",
             servers=document["servers"],
             capital=_money(cost["capital_total"]),
             currency=currency,

@@ -64,7 +64,7 @@ def report_pdf(report: Report, sheet: Sheet, address: str, paper: str) -> bytes:
 def _parts(report: Report, sheet: Sheet, address: str, width: float) -> Iterator[Flowable]:
     yield _text(report.title, TITLE)
     lede = _(
-        "Frozen on {time} UTC by {person}. Nothing here has changed since.",
+        "Snapshot of {time} UTC by {person}. Later changes do not affect it.",
         time=f"{report.created_at:%Y-%m-%d %H:%M}",
         person=report.created_by,
     )

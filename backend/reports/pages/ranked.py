@@ -19,7 +19,7 @@ from backend.site.lines import own_path
 
 # Each is an address of a line or two; the page has all of them.
 MOST_SOURCES = 4
-INTERVALS = lazy("Intervals are 95 %; ranks in brackets are those the data allow.")
+INTERVALS = lazy("Intervals are 95%; ranks in brackets are the range that the data allow.")
 Cells = Mapping[str, Any]
 
 

@@ -42,7 +42,7 @@ def scenario_sheet(scenario: Scenario, outcome: Simulated) -> Sheet:
             SheetColumn(
                 _("Cost, {currency} in {span}", currency=currency, span=span), 1.9, is_number=True
             ),
-            SheetColumn(_("Cost, {currency} a month", currency=currency), 1.4, is_number=True),
+            SheetColumn(_("Cost, {currency} per month", currency=currency), 1.4, is_number=True),
             SheetColumn(_("Unmet demand"), 1.2, is_number=True),
             SheetColumn(_("Servers at most"), 1.1, is_number=True),
             SheetColumn(_("Use"), 0.9, is_number=True),
@@ -61,7 +61,7 @@ def _chart(options: Sequence[Mapping[str, Any]], currency: str, span: str) -> di
         said=bar_words(bars),
     )
     # From the 5th to the 95th percentile.
-    interval = _("nine of ten draws")
+    interval = _("90% range")
     return bar_chart(_("Cost in {span}", span=span), currency, bars, summary, interval=interval)
 
 
@@ -82,8 +82,8 @@ def _row(option: Mapping[str, Any]) -> list[str]:
         if contract
         else "",
         "cheapest" if option["is_cheapest"] else "",
-        _("serves too little") if option["is_short"] else "",
-        _("cheapest in {share} of the draws", share=figures.percent(option["p_cheapest"]))
+        _("insufficient capacity") if option["is_short"] else "",
+        _("cheapest in {share} of the simulations", share=figures.percent(option["p_cheapest"]))
         if option["p_cheapest"] is not None
         else "",
     ]
@@ -105,7 +105,7 @@ def _facts(scenario: Scenario, outcome: Simulated, shown: int) -> Iterator[tuple
     yield (
         _("Demand"),
         _(
-            "{mean} in the mean, {peak} at the peak, {hours} unit-hours in {span}",
+            "{mean} on average, {peak} at the peak, {hours} unit-hours in {span}",
             mean=mean,
             peak=peak,
             hours=hours,
@@ -142,7 +142,7 @@ def _facts(scenario: Scenario, outcome: Simulated, shown: int) -> Iterator[tuple
     if any(option["interval"] for option in result["options"]):
         yield (
             _("Ranges"),
-            _("from the 5th to the 95th percentile of the draws of all uncertain inputs"),
+            _("from the 5th to the 95th percentile of the simulations of all uncertain inputs"),
         )
     yield (
         _("Calculation"),

@@ -187,7 +187,7 @@ def _removal_question(request: HttpRequest, slug: str) -> Question:
         reverse("report", args=[slug]),
         (
             _("Links to it stop working."),
-            _("The figures frozen on {day} go.", day=f"{report.created_at:%Y-%m-%d}"),
+            _("The snapshot of {day} will be deleted.", day=f"{report.created_at:%Y-%m-%d}"),
         ),
     )
 

@@ -77,8 +77,8 @@ def conclude(
 def _without_prices(examples: Sequence[str]) -> Conclusion:
     names = name_list([_("“{name}”", name=name) for name in examples])
     sentence = _(
-        "No answer yet: the prices of {names} are examples. Open the editor and put in the prices that"
-        " you would pay.",
+        "No answer yet: the prices of {names} are examples. Open the editor and enter "
+        "the prices that you would pay.",
         names=names,
     )
     detail = _("To keep an example as your price, clear its field “Example price”.")
@@ -89,8 +89,8 @@ def _conclude_unserved(options: Sequence[Option], currency: str, span: str) -> C
     """The sentence of a result in which no option serves the demand."""
     least = min(options, key=lambda option: (option["unserved_share"], _cost(option)))
     sentence = _(
-        "No option serves the demand: {name} leaves least of it unmet, {share}, for {cost} in"
-        " {span}.",
+        "No option serves the demand: {name} leaves the least of it unmet, {share}, "
+        "for {cost} in {span}.",
         name=_quoted_name(least),
         share=_share(least),
         cost=_money(least, currency),
@@ -220,8 +220,8 @@ def _spread(best: Option, currency: str) -> str:
     low, high = (_amount(float(best["interval"][end])) for end in ("p5", "p95"))
     serves = best.get("p_serves") or 1.0
     return _(
-        "Where it serves the demand, {name} is the cheapest in {share} of the simulations; nine of ten"
-        " put its cost between {low} and {high} {currency}.",
+        "Where it serves the demand, {name} is the cheapest in {share} of the "
+        "simulations (90% range: {low} to {high} {currency}).",
         name=_quoted_name(best),
         share=percent(min(1.0, best["p_cheapest"] / serves)),
         low=low,

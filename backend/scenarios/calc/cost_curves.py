@@ -192,9 +192,9 @@ def _line(
     never = None
     if all(stretch.option != name for stretch in stretches):
         never = (
-            _("never: another option costs no more wherever it serves the demand")
+            _("never: wherever it serves the demand, another option costs the same or less")
             if any(serving)
-            else _("never: it leaves more of the demand unserved than is tolerated")
+            else _("never: it leaves more demand unserved than is tolerated")
         )
     costs = tuple(point.outcomes[n].total for point in points)
     return CostLine(name, costs, serving, never)

@@ -177,7 +177,7 @@ class DemandDocument(Document):
         UnitNumber(
             _("Outside the windows"),
             UNIT,
-            label=_("Level outside the windows"),
+            label=_("Level outside the time windows"),
             when=(DAILY,),
             high=MOST_UNITS,
         ),
@@ -231,7 +231,7 @@ class DemandDocument(Document):
     seed: Annotated[
         int,
         WholeNumber(
-            _("Of the noise: the same seed gives the same noise"),
+            _("The same seed gives the same noise"),
             label=_("Seed of the noise"),
             when=(COMPOSED,),
             high=MOST_SEED,

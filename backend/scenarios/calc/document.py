@@ -48,9 +48,9 @@ class CapacityDocument(Document):
     units_per_server: Annotated[
         Fraction | None,
         Number(
-            _("Of the demand, by one server at its limit"),
+            _("Demand that one server can handle at its limit"),
             UNIT,
-            label=_("Units a server carries"),
+            label=_("Units that one server handles"),
             is_above=True,
         ),
     ] = None
@@ -73,7 +73,7 @@ class CapacityDocument(Document):
     units_per_score: Annotated[
         Fraction | None,
         Number(
-            _("Of the demand, by one point of the metric"),
+            _("Demand that one point of the metric can handle"),
             UNIT,
             label=_("Units for a point of the score"),
             is_above=True,
@@ -92,7 +92,9 @@ class Extras(Document):
 
     egress_gb_per_month: Annotated[
         Fraction,
-        AmountNumber(_("Traffic to the internet"), "GB/month", label=_("Traffic out, GB a month")),
+        AmountNumber(
+            _("Traffic to the internet"), "GB/month", label=_("Traffic out, GB per month")
+        ),
     ] = ZERO
     egress_tiers: Annotated[
         tuple[tuple[Fraction | None, Fraction], ...],
@@ -135,7 +137,7 @@ class Extras(Document):
         Fraction, AmountNumber(_("Everything else"), _("currency/month"), label=_("Fixed a month"))
     ] = ZERO
     month_convention: Annotated[
-        str | int, Convention(_("What a month of these is"), label=_("A month counts as"))
+        str | int, Convention(_("Hours that count as a month"), label=_("A month counts as"))
     ] = CALENDAR
 
     def over(self, shared: "Extras") -> "Extras":
@@ -165,7 +167,10 @@ class PartDocument(Document):
     capacity: Annotated[
         Fraction | None,
         Number(
-            _("units_per_server of this part"), UNIT, label=_("Units it carries"), is_above=True
+            _("units_per_server of this part"),
+            UNIT,
+            label=_("Units that it handles"),
+            is_above=True,
         ),
     ] = None
 
@@ -217,7 +222,7 @@ class ContractDocument(Document):
     minimum_months: Annotated[
         int,
         WholeNumber(
-            _("Of every server that is always on"),
+            _("For every server that is always on"),
             _("months"),
             label=_("Minimum months of contracts"),
             high=120,
@@ -232,18 +237,22 @@ class Uncertainty(Document):
     """Spreads of the inputs, for Monte Carlo; without them there are no intervals."""
 
     draws: Annotated[
-        int, WholeNumber(_("Monte-Carlo draws"), label=_("Draws"), low=1, high=100_000)
+        int, WholeNumber(_("Simulations"), label=_("Simulations"), low=1, high=100_000)
     ] = 1000
     seed: Annotated[
-        int, WholeNumber(_("The same seed gives the same draws"), label=_("Seed"), high=MOST_SEED)
+        int,
+        WholeNumber(_("The same seed gives the same simulations"), label=_("Seed"), high=MOST_SEED),
     ] = 0
     demand_growth_cv: Annotated[
-        float, Float(_("Of the demand"), CV, label=_("Spread of the demand"), high="5")
+        float,
+        Float(
+            _("Spread of the demand around its mean"), CV, label=_("Spread of the demand"), high="5"
+        ),
     ] = 0.0
     score_cv: Annotated[
         float,
         Float(
-            _("Of what a server carries; of a measured score its interval"),
+            _("Spread of what one server handles; for a measured score its interval"),
             CV,
             label=_("Spread of the score"),
             high="5",
@@ -251,12 +260,12 @@ class Uncertainty(Document):
         ),
     ] = CPU_CV
     price_cv: Annotated[
-        float, Float(_("Of the prices"), CV, label=_("Spread of the price"), high="5")
+        float, Float(_("Spread of the prices"), CV, label=_("Spread of the price"), high="5")
     ] = 0.0
     boot_cv: Annotated[
         float,
         Float(
-            _("Of the warm-up; of a measured one its interval"),
+            _("Spread of the warm-up; for a measured one its interval"),
             CV,
             label=_("Spread of the start"),
             high="5",
@@ -271,7 +280,7 @@ class ScenarioDocument(Document):
     name: Annotated[str, Text(_("Name for people"), label=_("Name"))] = "Scenario"
     horizon: Annotated[HorizonDocument, Object(_("The time that is looked at"))]
     demand: Annotated[DemandDocument, Object(_("What is asked for over time"))]
-    capacity: Annotated[CapacityDocument, Object(_("What a server carries"))] = Field(
+    capacity: Annotated[CapacityDocument, Object(_("What one server can handle"))] = Field(
         default_factory=CapacityDocument
     )
     policy: Annotated[Policy, Object(_("How servers follow the demand"))] = Field(
@@ -285,8 +294,8 @@ class ScenarioDocument(Document):
             high=MOST_OPTIONS,
         ),
     ]
-    extras: Annotated[Extras, Object(_("Costs beside the servers, for all options"))] = Field(
-        default_factory=Extras
+    extras: Annotated[Extras, Object(_("Costs in addition to the servers, for all options"))] = (
+        Field(default_factory=Extras)
     )
     hazard_per_month: Annotated[
         Fraction,
@@ -301,7 +310,7 @@ class ScenarioDocument(Document):
     tolerated_unserved_share: Annotated[
         Fraction,
         Ratio(
-            _("Of the demand, that an option may leave unmet and still be the cheapest"),
+            _("Share of the demand that an option may leave unmet and still be the cheapest"),
             label=_("Tolerated share of unmet demand"),
             source=_("our assumption: three nines"),
         ),
@@ -309,7 +318,7 @@ class ScenarioDocument(Document):
     price_per_unserved_unit_hour: Annotated[
         Fraction | None,
         AmountNumber(
-            _("Instead: what a unit of demand that is not served for an hour costs"),
+            _("Instead: the cost of one unit of demand that is not served for an hour"),
             _("currency/unit of the demand and h"),
             label=_("or a price of unmet demand"),
         ),

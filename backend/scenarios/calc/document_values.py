@@ -244,7 +244,7 @@ class AfterDocument(Document):
     """Price of an hour or month of a server once a term has ended."""
 
     amount: Annotated[Fraction, AmountNumber(_("Price of the unit"), is_above=True)]
-    currency: Annotated[str, Currency(_("That of the price"))] = ""
+    currency: Annotated[str, Currency(_("Currency of the price"))] = ""
     unit: Annotated[
         str, Word(_("What the amount is for; that of the price"), choices=(HOUR, MONTH))
     ] = ""

@@ -56,7 +56,7 @@ class Policy(Document):
     min_servers: Annotated[
         int,
         WholeNumber(
-            _("Least of the whole fleet"),
+            _("Minimum of the whole fleet"),
             _("servers"),
             label=_("Fewest servers"),
             high=MOST_SERVERS,
@@ -65,7 +65,7 @@ class Policy(Document):
     max_servers: Annotated[
         int | None,
         WholeNumber(
-            _("Most of the whole fleet; by default none"),
+            _("Maximum of the whole fleet; none by default"),
             _("servers"),
             label=_("Most servers"),
             high=MOST_SERVERS,
@@ -74,7 +74,7 @@ class Policy(Document):
     quota: Annotated[
         int | None,
         WholeNumber(
-            _("Most elastic ones that the provider gives; by default none"),
+            _("Maximum of elastic servers that the provider gives; none by default"),
             _("servers"),
             label=_("Quota of elastic servers"),
             high=MOST_SERVERS,

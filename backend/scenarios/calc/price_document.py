@@ -58,7 +58,7 @@ class ServerPriceDocument(Document):
     term: Annotated[
         str | None,
         Text(
-            _("Of the offer: on_demand, monthly, spot, reserved_1y, …"),
+            _("Payment option of the offer: on_demand, monthly, spot, reserved_1y, …"),
             label=_("Term"),
             stand_in="on_demand",
         ),
@@ -169,7 +169,7 @@ class ServerPriceDocument(Document):
     discount: Annotated[
         Fraction,
         Ratio(
-            _("Of the plan on the amount; below 1"),
+            _("Discount of the plan on the amount; below 1"),
             label=_("Discount"),
             when=("savings",),
             is_needed=True,
@@ -192,7 +192,7 @@ class ServerPriceDocument(Document):
             label=_("Interruptions a month"),
             high="100000",
             when=("spot",),
-            source=_("our assumption: none; providers state less than 5 % a month for many types"),
+            source=_("our assumption: none; providers state less than 5% a month for many types"),
         ),
     ] = ZERO
     setup: Annotated[
@@ -212,7 +212,7 @@ class ServerPriceDocument(Document):
     example: Annotated[
         str | None,
         Text(
-            _("Amount that a template proposed; nothing is compared while it stands"),
+            _("Amount that a template proposed; nothing is compared until you replace it"),
             label=_("Example price"),
         ),
     ] = None

@@ -170,9 +170,9 @@ _ALL_TEMPLATES = (
         _("Startup with five busy hours"),
         _("Few servers all day, many for five hours: cloud, dedicated, or both?"),
         _(
-            "Three servers all day and 20 from ten to three, 20.8 % of the day: 157 of 480 server-hours. Three "
-            "dedicated servers with the rest by the second beat both pure options (1,320 against 1,884 "
-            "and 2,000 USD)."
+            "Three servers all day and 20 from ten to three, 20.8% of the day: 157 of 480 "
+            "server-hours. Three dedicated servers with the rest by the second beat both "
+            "pure options (1,320 against 1,884 and 2,000 USD)."
         ),
         [
             _all("all cloud", _price("0.4")),
@@ -186,8 +186,9 @@ _ALL_TEMPLATES = (
         _("E-learning in term time"),
         _("What do servers cost that run only during lessons?"),
         _(
-            "Classes on weekdays from eight to eight, 39 weeks a year: 2,340 hours, 27 % of a year. "
-            "Servers that end with the lessons cost a fraction of those that stay on."
+            "Classes on weekdays from eight to eight, 39 weeks a year: 2,340 hours, 27% of "
+            "a year. Servers that end with the lessons cost a fraction of those that stay "
+            "on."
         ),
         [
             _all("cloud, only in lessons", _price("0.4")),

@@ -86,7 +86,7 @@ def _plot(curve: CostCurve, words: _Words, currency: str, span: str) -> Plot:
         y=Axis(_("{currency} in {span}", currency=currency, span=span)),
         marks=[Mark(line.option, _costs(line)) for line in lines],
         note=_(
-            "{note} A line is left out where the option does not serve the demand.", note=words.note
+            "{note} A line is missing where the option does not serve the demand.", note=words.note
         ),
         summary=f"{words.title}: " + " ".join(_sentences(curve, words)),
     )
@@ -113,7 +113,7 @@ def _sentences(curve: CostCurve, words: _Words) -> Iterator[str]:
         elif stretch is last:
             # Where the curve ends is not where the option ceases to win, so the bound is said.
             where = _(
-                "from {low} {unit} on (looked at up to {high})", low=low, unit=words.unit, high=high
+                "above {low} {unit} (checked up to {high})", low=low, unit=words.unit, high=high
             )
         else:
             where = _("from {low} to {high} {unit}", low=low, high=high, unit=words.unit)

@@ -66,9 +66,9 @@ def odds_plot(options: Sequence[Option]) -> Plot | None:
         is_flat=True,
         x_kind="category",
         x=[beside(option) for option in known],
-        y=Axis(_("draws, %"), most=100),
-        marks=[Mark(_("cheapest, draws, %"), odds, "bar")],
-        summary=_("Share of the draws in which an option is the cheapest: ")
+        y=Axis(_("simulations, %"), most=100),
+        marks=[Mark(_("cheapest, simulations, %"), odds, "bar")],
+        summary=_("Share of the simulations in which an option is the cheapest: ")
         + "; ".join(
             f"{option['name']} {figures.percent(odd / 100)}"
             for option, odd in zip(known, odds, strict=True)
@@ -88,7 +88,7 @@ def spread_plot(options: Sequence[Option], currency: str) -> Plot | None:
 
     return Plot(
         id="plot-spread",
-        title=_("Cost over the draws"),
+        title=_("Cost over the simulations"),
         x_label="option",
         is_flat=True,
         x_kind="category",
@@ -96,9 +96,9 @@ def spread_plot(options: Sequence[Option], currency: str) -> Plot | None:
         # Up to the ends of the whiskers: the axis would otherwise be made for the medians.
         y=Axis(currency, most=max(ends("p95"))),
         marks=[Mark(_("median"), ends("p50"), "bar", lows=ends("p5"), highs=ends("p95"))],
-        range_words=("5 %", "95 %"),
+        range_words=(figures.percent(0.05), figures.percent(0.95)),
         note=_("Whiskers go from the 5th to the 95th percentile."),
-        summary=_("Cost over the draws in {currency}: ", currency=currency)
+        summary=_("Cost over the simulations in {currency}: ", currency=currency)
         + "; ".join(
             _(
                 "{option} {median} ({low} to {high})",

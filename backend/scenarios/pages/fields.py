@@ -33,7 +33,7 @@ CHOICES: Mapping[str, Choices] = {
         ("", lazy("as stated")),
         *((m.key, words.metric(m.key)) for m in METRICS.values() if m.is_higher_better),
     ),
-    "term": (("", lazy("as it is")), *((term, words.term(term)) for term in TERMS)),
+    "term": (("", lazy("as set")), *((term, words.term(term)) for term in TERMS)),
     "billing": (("", lazy("as the offer")), *BILLINGS.items()),
 }
 # The amount that a template proposed: it says something of the amount alone.

@@ -23,7 +23,7 @@ SECTIONS = (
     (lazy("How servers follow the demand"), "", ("policy.",)),
     (
         lazy("Other costs"),
-        lazy("Of every option, where it does not say otherwise."),
+        lazy("For every option, unless it has its own value."),
         ("extras.",),
     ),
     (
@@ -38,7 +38,7 @@ SECTIONS = (
     ),
     (
         lazy("Uncertainty"),
-        lazy("Coefficients of variation: 0.1 means that two of three draws lie within 10 %."),
+        lazy("Coefficients of variation: 0.1 means that two of three simulations lie within 10%."),
         ("uncertainty.",),
     ),
 )

@@ -29,7 +29,7 @@ CURRENCY = "currency"
 # Lines of each list, so that a form stays below the thousand fields that Django lets be sent
 # (DATA_UPLOAD_MAX_NUMBER_FIELDS).
 MOST_LINES: Mapping[str, int] = {"options": 14, "demand.windows": 24, "policy.windows": 24}
-_ROLES = (("all", lazy("of one kind")), ("base", lazy("a base, and more beside it")))
+_ROLES = (("all", lazy("one type")), ("base", lazy("a base, plus more on demand")))
 
 
 def is_editable(document: Mapping[str, Any]) -> bool:
@@ -55,7 +55,7 @@ class ScenarioForm(WriteForm):
         # Fields of the document by name.
         self.entries: dict[str, DocumentField] = {}
         self._add_fields(ScenarioDocument)
-        said = _("Of every price that is typed here.")
+        said = _("For every price that you enter here.")
         self.fields[CURRENCY] = text(_("Currency"), required=False, help_text=said, maxlength=3)
         self.fields.update(self.entries)
         for index in range(self.counts["options"]):

@@ -159,12 +159,12 @@ KINDS: Mapping[str, ValueKind] = {
     "whole": ValueKind(_whole, keyboard="numeric"),
     "count": ValueKind(
         _whole,
-        format=lazy("Empty: as many as needed. Else a number, peak, or optimal"),
+        format=lazy("Leave blank for as many as needed, or enter a number, peak, or optimal"),
         is_explained=True,
         placeholder=lazy("as needed"),
     ),
     "convention": ValueKind(_whole, format=lazy("calendar, 30d, or a number of hours")),
-    "days": ValueKind(_days, _days_text, lazy("Mon-Fri, or Sat, Sun. Empty: every day")),
+    "days": ValueKind(_days, _days_text, lazy("Mon-Fri, or Sat, Sun. Leave blank for every day")),
     "numbers": ValueKind(
         _numbers,
         lambda values: " ".join(map(str, values)),
@@ -195,13 +195,13 @@ KINDS: Mapping[str, ValueKind] = {
     ),
     "items": _objects(
         ItemDocument,
-        lazy("One a line, with commas: pieces in all, what it is, price of one, mean watts of one"),
+        lazy("One per line, with commas: quantity, what it is, unit price, average watts each"),
     ),
     "disks": _objects(
         HardwareDiskDocument,
         lazy(
-            "One a line, with commas: disks in all, GB of one, kind (ssd, nvme or hdd), price of"
-            " one, failures a year"
+            "One per line, with commas: number of disks, GB each, kind (ssd, nvme or hdd), "
+            "unit price, failures per year"
         ),
     ),
     "lease": _object(LeaseDocument, lazy("With a comma: rate of a month, months")),

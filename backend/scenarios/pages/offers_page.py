@@ -44,10 +44,10 @@ from backend.site.language import _, count_words, lazy
 
 # What is said of offers by what they lack, after their number.
 LEFT_OUT = {
-    "no_price": lazy("without a price at this term"),
+    "no_price": lazy("without a price for this payment option"),
     "not_listed": lazy("no longer on their price list"),
     "tax_unknown": lazy("whose price may include tax"),
-    "unfit": lazy("with a score that takes no rank"),
+    "unfit": lazy("with an unreliable score"),
     "burstable": lazy("as fast as that only in bursts"),
     "too_small": lazy("too small for this load"),
 }
@@ -65,7 +65,7 @@ class MarketForm(forms.Form):
     burstable = forms.ChoiceField(
         label=lazy("Burstable machines"),
         required=False,
-        choices=[("", lazy("left out")), ("1", lazy("compared, too"))],
+        choices=[("", lazy("excluded")), ("1", lazy("compared, too"))],
     )
 
     def __init__(self, data: Mapping[str, Any]) -> None:

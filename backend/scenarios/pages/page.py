@@ -287,5 +287,5 @@ def comparison(slugs: Sequence[str], *, workspace_slug: str) -> dict[str, Any]:
     plot = None
     # Amounts in different currencies are not put on one axis.
     if len(currencies) == 1:
-        plot = _unmet_plot(named, _("{currency} a month", currency=currencies.pop()))
+        plot = _unmet_plot(named, _("{currency} per month", currency=currencies.pop()))
     return {"lines": lines, "problems": problems, "plot": plot}

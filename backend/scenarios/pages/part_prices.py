@@ -130,7 +130,7 @@ def _search(
 
 def _match(match: OfferMatch) -> ShownMatch:
     offer = match.offer
-    price = _price(match.price.used) if match.price else _("no price under this term")
+    price = _price(match.price.used) if match.price else _("no price for this payment option")
     return ShownMatch(
         slug=offer.slug,
         name=offer.name,

@@ -37,7 +37,7 @@ def demand_plot(series: Series) -> Plot:
         Mark(f"{option['name']}, {unit}", option["carried"], is_stepped=True, tone=tone)
         for tone, option in enumerate(options)
     ]
-    return _over_time("plot-demand", _("Demand and what the servers carry"), series, marks)
+    return _over_time("plot-demand", _("Demand and capacity"), series, marks)
 
 
 def service_plot(series: Series, index: int) -> Plot:
@@ -85,7 +85,7 @@ def _over_time(
         marks=marks,
         extra=extra or {},
         note=_(
-            "A point is the highest of {interval}.", interval=figures.interval(series["point_s"])
+            "Each point is the peak of {interval}.", interval=figures.interval(series["point_s"])
         ),
         summary=_(
             "{title}: steps over time. The demand goes up to {peak} {unit}; the highest of"
@@ -136,8 +136,9 @@ def duration_plot(series: Series, index: int) -> Plot:
         marks=marks,
         is_stacked=True,
         note=_(
-            "All moments in falling order: a server at height k runs for as long as its line is "
-            "wide. Wide ones are cheaper by the month, narrow ones by the second."
+            "Sorted from the busiest to the quietest moment: the width shows how long each "
+            "server is needed. Wide ones are cheaper by the month, narrow ones by the "
+            "second."
         ),
         summary=_(
             "Load-duration curve of {option}: up to {peak} servers, of which {base} are the base.",
@@ -252,7 +253,7 @@ def _stack(
             for part in used
         ],
         is_stacked=True,
-        extra={_("in all, {currency}", currency=currency): [figures.money(cost) for cost in whole]},
+        extra={_("total, {currency}", currency=currency): [figures.money(cost) for cost in whole]},
         summary=_("{title}, stacked bars in {currency}: ", title=title, currency=currency)
         + "; ".join(
             f"{head} {figures.money(cost)}" for head, cost in zip(heads, whole, strict=True)
@@ -289,8 +290,7 @@ def cash_plot(series: Series) -> Plot:
         marks=marks,
         extra=extra,
         note=_(
-            "To the end of each month, from the first. Rings: with the rest of terms that are "
-            "owed if everything ends then."
+            "From the first day to the end of each month. Rings: including early-termination costs."
         ),
         summary=_(
             "Money spent by the end of each month in {currency}. At the end: ", currency=currency

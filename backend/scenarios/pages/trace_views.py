@@ -45,7 +45,9 @@ class TraceForm(WriteForm):
         required=False,
         min_value=1,
         max_value=86_400,
-        help_text=lazy("Divides a day. Empty: the usual distance of the points."),
+        help_text=lazy(
+            "Must divide a day evenly. Leave blank for the usual distance of the points."
+        ),
     )
     series = text(
         lazy("Series"), required=False, placeholder="label", help_text=lazy("One of several.")

@@ -28,8 +28,8 @@ def test_conclusion_names_the_cheapest_and_by_how_much() -> None:
     assert one.certainty is Certainty.CLEAR
     assert one.sentence == ("“hybrid” is the cheapest, 30% below “cloud”: 1,320 USD in 30 days.")
     assert one.detail == (
-        "Where it serves the demand, “hybrid” is the cheapest in 100% of the simulations; nine of ten "
-        "put its cost between 978 and 2,300 USD."
+        "Where it serves the demand, “hybrid” is the cheapest in 100% of the simulations "
+        "(90% range: 978 to 2,300 USD)."
     )
 
 
@@ -83,7 +83,7 @@ def test_conclusion_waits_for_prices_that_are_still_examples() -> None:
     one = conclude(result, "USD", "30 days", examples=["a"])
     assert one.certainty is Certainty.UNKNOWN
     assert one.sentence == (
-        "No answer yet: the prices of “a” are examples. Open the editor and put in the prices that you "
+        "No answer yet: the prices of “a” are examples. Open the editor and enter the prices that you "
         "would pay."
     )
 
@@ -104,7 +104,7 @@ def test_conclusion_says_when_no_option_serves() -> None:
     one = said(option("a", "10", 0.2), option("b", "20", 0.1))
     assert one.certainty is Certainty.UNKNOWN
     assert one.sentence == (
-        "No option serves the demand: “b” leaves least of it unmet, 10%, for 20.0 USD in 30 days."
+        "No option serves the demand: “b” leaves the least of it unmet, 10%, for 20.0 USD in 30 days."
     )
 
 

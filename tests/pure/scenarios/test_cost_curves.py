@@ -68,8 +68,8 @@ def test_curve_names_nobody_and_says_never_where_demand_is_not_served() -> None:
     load, hours = curves(startup(small, few, all_of("dear", price("9"), count=20)))
     # Of 157 f unit-hours a day 100 (f − 1) are unserved: more than .1 % from f = 1.00157 on.
     assert won(load) == [("twenty", Fraction(1, 10)), (None, Fraction(1002, 1000))]
-    assert hours.lines[0].never == "never: it leaves more of the demand unserved than is tolerated"
-    dear = "never: another option costs no more wherever it serves the demand"
+    assert hours.lines[0].never == "never: it leaves more demand unserved than is tolerated"
+    dear = "never: wherever it serves the demand, another option costs the same or less"
     assert hours.lines[2].never == dear
 
 

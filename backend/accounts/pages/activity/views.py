@@ -69,7 +69,7 @@ class ActivityForm(forms.Form):
 
     actor = text(lazy("Who"), required=False, placeholder=lazy("name"))
     # Its choices are the actions that the trail has, so none of them leads to an empty list.
-    action = forms.ChoiceField(label=lazy("Did"), required=False)
+    action = forms.ChoiceField(label=lazy("Event"), required=False)
     about = text(lazy("Object"), required=False, placeholder=lazy("identifier or kind"))
     since = Day(label=lazy("Since"), required=False)
     until = Day(label=lazy("Until"), required=False)

@@ -10,9 +10,9 @@ from backend.site.language import lazy
 class InvitationForm(WriteForm):
     """An invitation to the workspace."""
 
-    role = forms.ChoiceField(label=lazy("May"), choices=Scope.choices, initial=Scope.READ)
+    role = forms.ChoiceField(label=lazy("Role"), choices=Scope.choices, initial=Scope.READ)
     note = text(
-        lazy("For whom"),
+        lazy("Name or note"),
         required=False,
         maxlength=100,
         help_text=lazy("Only for you, to tell invitations apart."),
@@ -35,5 +35,5 @@ class JoinForm(WriteForm):
         lazy("User name"),
         maxlength=150,
         autocomplete="username",
-        help_text=lazy("You sign in with it from now on."),
+        help_text=lazy("You will sign in with it from now on."),
     )

@@ -156,7 +156,7 @@ def _remove_question(request: HttpRequest, member_id: UUID) -> Question:
 def member_remove_form(request: HttpRequest, member_id: UUID) -> HttpResponse:
     member = _member(request, member_id)
     member_remove(membership=member, actor=request.user.get_username())
-    messages.success(request, _("{name} is no member any more.", name=member.user))
+    messages.success(request, _("{name} is no longer a member.", name=member.user))
     return HttpResponseRedirect(reverse("people"))
 
 

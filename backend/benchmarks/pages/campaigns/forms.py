@@ -60,36 +60,36 @@ class CampaignForm(ParameterForm):
     offer = offer_field(
         lazy("Add an offer to rent"),
         required=False,
-        help_text=lazy("Choose one of the list, then the next."),
+        help_text=lazy("Pick offers from the list one by one."),
     )
     offers = forms.CharField(
         label=lazy("Offers to rent"),
         required=False,
         help_text=lazy(
-            "What you chose; identifiers of offers may also be pasted. Each run rents a machine of"
-            " its own and ends it; a budget is needed."
+            "Selected offers; you can also paste offer identifiers. Each run rents a "
+            "machine and deletes it afterwards; set a budget."
         ),
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false", "autocapitalize": "none"}),
     )
     purchase_model = forms.ChoiceField(
-        label=lazy("Machines to rent are bought"),
+        label=lazy("Purchase option of rented machines"),
         choices=list(PURCHASE_WORDS.items()),
         initial=ResourcePurchase.ON_DEMAND,
         required=False,
     )
     credit_mode = forms.ChoiceField(
-        label=lazy("Burstable ones without CPU credits"),
+        label=lazy("Burstable machines without CPU credits"),
         choices=list(CREDIT_MODE_WORDS.items()),
         required=False,
     )
     repeats = number_fields.IntegerField(
-        label=lazy("Runs of each"),
+        label=lazy("Runs per host or offer"),
         initial=1,
         min_value=1,
-        help_text=lazy("Host or offer, in one round."),
+        help_text=lazy("In one round."),
     )
     concurrency = number_fields.IntegerField(
-        label=lazy("At once"),
+        label=lazy("Parallel runs"),
         initial=4,
         min_value=1,
         help_text=lazy("Runs active at the same time."),
@@ -99,14 +99,14 @@ class CampaignForm(ParameterForm):
         choices=list(PAIR_WORDS.items()),
         initial=NetworkPairs.NONE,
         help_text=lazy(
-            "Machines to rent are paired among themselves: two more of them are rented for each pair."
+            "Rented machines are paired with each other: two more are rented for each pair."
         ),
     )
     budget_amount = number_fields.DecimalField(
         label=lazy("Budget"),
         required=False,
         min_value=Decimal(0),
-        help_text=lazy("Empty: no limit."),
+        help_text=lazy("Leave blank for no limit."),
     )
     budget_currency = currency()
     install_tools = forms.TypedChoiceField(

@@ -247,21 +247,21 @@ def _act(
 @readable
 @require_POST
 def campaign_start_form(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
-    return _act(request, campaign_id, campaign_start, _("The round has begun."))
+    return _act(request, campaign_id, campaign_start, _("Campaign started."))
 
 
 @readable
 @require_POST
 def campaign_cancel_form(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
     """Ends the round early; what was measured is kept."""
-    return _act(request, campaign_id, campaign_cancel, _("The round was asked to stop."))
+    return _act(request, campaign_id, campaign_cancel, _("Stopping the round…"))
 
 
 @readable
 @require_POST
 def campaign_retry_form(request: HttpRequest, campaign_id: UUID) -> HttpResponse:
     """Does again what failed or was cancelled."""
-    return _act(request, campaign_id, campaign_retry_failed, _("What failed is done again."))
+    return _act(request, campaign_id, campaign_retry_failed, _("Repeating the failed runs."))
 
 
 def _delete_question(request: HttpRequest, campaign_id: UUID) -> Question:

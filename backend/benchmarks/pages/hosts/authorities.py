@@ -39,7 +39,7 @@ def host_authorities_page(request: HttpRequest) -> HttpResponse:
                 request,
                 _("The key is revoked.")
                 if is_revoked
-                else _("The authority is trusted. Hosts that wait for an approval are asked anew."),
+                else _("The authority is trusted. Hosts that wait for approval are checked again."),
             )
             return HttpResponseRedirect(reverse("host-authorities"))
     known = host_authorities(workspace_of(request)).annotate(count=Count("hosts"))

@@ -58,13 +58,11 @@ class HostLoginForm(WriteForm):
     )
     username = text(lazy("User"), placeholder="bench", autocapitalize="none", spellcheck="false")
     bastion = forms.TypedChoiceField(
-        label=lazy("Through the bastion"),
+        label=lazy("Jump host"),
         required=False,
         coerce=UUID,
         empty_value=None,
-        help_text=lazy(
-            "A host that is logged in to first (ssh -J). Its key has to be approved, too."
-        ),
+        help_text=lazy("The host to log in to first (ssh -J). Its key must be approved, too."),
     )
 
     certificate = text(
@@ -78,7 +76,10 @@ class HostLoginForm(WriteForm):
         lazy("Tags"), required=False, help_text=lazy("Words that group hosts, separated by blanks.")
     )
     is_in_production = forms.BooleanField(
-        label=lazy("The host is in production: all its runs give way to everybody else"),
+        label=lazy(
+            "Production host: run tests only while it is idle, at the lowest priority, and "
+            "not on its disks"
+        ),
         required=False,
     )
 
@@ -121,7 +122,7 @@ class HostListForm(WriteForm):
         required=False,
         placeholder="bench",
         autocapitalize="none",
-        help_text=lazy("Empty: such hosts are not added, only their keys are approved."),
+        help_text=lazy("Leave blank to approve keys only, without adding such hosts."),
     )
     kind = kind(lazy("Kind where none is stated"))
     file = forms.FileField(
@@ -157,11 +158,9 @@ class HostListForm(WriteForm):
 class HostChangeForm(HostLoginForm):
     """The same with another key, or none."""
 
-    private_key = private_key(lazy("Empty: the key that logs in stays."))
+    private_key = private_key(lazy("Leave blank to keep the current key."))
     forgets_key = forms.BooleanField(
-        label=lazy(
-            "Delete the private key that was given: the host has to let in Rackrate's own one"
-        ),
+        label=lazy("Delete the stored private key and use Rackrate’s own key instead"),
         required=False,
     )
 
@@ -180,15 +179,15 @@ class HostForm(HostLoginForm):
     kind = kind(lazy("Kind"))
     private_key = private_key(
         lazy(
-            "OpenSSH or PEM, unencrypted. It is kept encrypted and never shown again. Empty: the"
-            " host has to let in Rackrate's own key, which its page shows."
+            "OpenSSH or PEM, unencrypted. It is stored encrypted and never shown again. "
+            "Leave blank to use Rackrate’s own key (shown on the host’s page)."
         )
     )
     price_amount = number_fields.DecimalField(
         label=lazy("Price"),
         required=False,
         min_value=Decimal(0),
-        help_text=lazy("Net. Empty: not known."),
+        help_text=lazy("Excluding tax. Leave blank if unknown."),
     )
     price_currency = currency()
     price_unit = forms.ChoiceField(

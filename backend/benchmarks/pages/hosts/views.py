@@ -93,7 +93,7 @@ def host_new(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         with form.refusals():
             host = _create(request, form)
-            messages.success(request, _("The host is added. It is asked for its key now."))
+            messages.success(request, _("Host added. Fetching its SSH key…"))
             return HttpResponseRedirect(reverse("host", args=[host.pk]))
     return render(request, "hosts/new.html", {"form": form})
 
@@ -264,7 +264,7 @@ def host_approve_form(request: HttpRequest, host_id: UUID) -> HttpResponse:
     except (KeyMismatch, KeyRevoked) as error:
         messages.error(request, _("Not approved: {error}.", error=error))
     else:
-        messages.success(request, _("The key is approved. Runs may begin."))
+        messages.success(request, _("Key approved. You can start runs now."))
     return HttpResponseRedirect(reverse("host", args=[host_id]))
 
 

@@ -71,43 +71,43 @@ class ImportForm(WriteForm):
         label=lazy("Direction"),
         required=False,
         choices=[("", lazy("not known")), *((direction, direction) for direction in dd.DIRECTIONS)],
-        help_text=lazy("Of dd."),
+        help_text=lazy("For dd only."),
     )
     conditions = forms.ChoiceField(
         label=lazy("Conditions"),
         required=False,
         choices=list(CONDITION_WORDS.items()),
-        help_text=lazy("Of dd."),
+        help_text=lazy("For dd only."),
     )
     source = forms.ChoiceField(
         label=lazy("Source of the data"),
         required=False,
         choices=list(SOURCE_WORDS.items()),
-        help_text=lazy("Of dd."),
+        help_text=lazy("For dd only."),
     )
     loopback = forms.BooleanField(
         label=lazy("Keep a test from a machine to itself, unranked"),
         required=False,
-        help_text=lazy("Of iperf3."),
+        help_text=lazy("For iperf3 only."),
     )
     credit_mode = forms.ChoiceField(
         label=lazy("Without CPU credits"),
         required=False,
         choices=list(CREDIT_WORDS.items()),
-        help_text=lazy("Of any tool, on a burstable machine."),
+        help_text=lazy("For any tool, on a burstable machine."),
     )
     file_mib = number_fields.FloatField(
         label=lazy("File size, MiB"),
         required=False,
         min_value=0,
-        help_text=lazy("Of dd."),
+        help_text=lazy("For dd only."),
     )
     ram_gib = number_fields.FloatField(
         label=lazy("Memory, GiB"),
         units=number_fields.MEMORY_GIB,
         required=False,
         min_value=0,
-        help_text=lazy("Of dd, fio and bonnie++."),
+        help_text=lazy("For dd, fio and bonnie++."),
     )
 
     pointers = {
@@ -172,7 +172,7 @@ class ImportForm(WriteForm):
 class ArchiveForm(WriteForm):
     """A run that another Rackrate measured, as the file that it gave."""
 
-    run_offer = offer_field(lazy("Offer"), help_text=lazy("The one here that the run measured."))
+    run_offer = offer_field(lazy("Offer"), help_text=lazy("The offer here that the run measured."))
     archive = forms.FileField(label=lazy("Archive of the run"))
 
     def content(self) -> bytes:

@@ -68,7 +68,7 @@ def archive_page(request: HttpRequest) -> HttpResponse:
         if offer is None:
             form.add_error("run_offer", _("No offer is called {name!r}.", name=name))
         elif run := _take_in(request, form, offer):
-            messages.success(request, _("The run is taken in for {name}.", name=offer.name))
+            messages.success(request, _("Run imported for {name}.", name=offer.name))
             return HttpResponseRedirect(reverse("run", args=[run.pk]))
     return _page(request, ImportForm(), archive_form=form)
 

@@ -69,7 +69,7 @@ def _engine(engine: EngineFigures) -> Iterator[OperationFigure]:
     yield OperationFigure(
         _("Last tick"),
         _("never") if engine.tick_age_s is None else _ago(engine.tick_age_s),
-        _("Nothing is measured or ended: look at beat and the workers.") if is_late else "",
+        _("Nothing is measured or ended: check beat and the workers.") if is_late else "",
     )
     workers = workers_alive().count()
     yield OperationFigure(
@@ -78,7 +78,7 @@ def _engine(engine: EngineFigures) -> Iterator[OperationFigure]:
         "" if workers else _("No worker was seen lately: start one."),
     )
     yield OperationFigure(
-        _("Oldest step that is due"),
+        _("Oldest pending step"),
         _("none") if not engine.due_count else duration(engine.oldest_due_s),
         _("Too few workers, or none: start more.") if engine.oldest_due_s > STEP_LATE_S else "",
     )
@@ -95,7 +95,7 @@ def _engine(engine: EngineFigures) -> Iterator[OperationFigure]:
 
 def _rentals(rentals: RentalFigures) -> Iterator[OperationFigure]:
     yield OperationFigure(
-        _("Machines that may exist"),
+        _("Rented machines"),
         _(
             "{machines} for {runs} runs",
             machines=quantity(rentals.machine_count),
@@ -107,9 +107,9 @@ def _rentals(rentals: RentalFigures) -> Iterator[OperationFigure]:
     )
     age_s = rentals.look_age_s
     yield OperationFigure(
-        _("Longest since a look at an account"),
+        _("Longest time since an account was checked"),
         _("no account rents machines") if age_s is None else _ago(age_s),
-        _("The reaper does not get there: check the account, and that a reaper runs.")
+        _("The reaper cannot reach it: check the account, and that a reaper runs.")
         if age_s is not None and age_s > LOOK_MAX_AGE_S
         else "",
     )
@@ -153,7 +153,7 @@ def _lists() -> Iterator[OperationFigure]:
         if feed_figure.failures >= LIST_FAILURES:
             fault = _("It failed {n} times in a row: its page says why.", n=feed_figure.failures)
         elif feed_figure.age_s is not None and feed_figure.age_s > LIST_MAX_AGE_S:
-            fault = _("It is old: look whether a worker reads the queue price.")
+            fault = _("It is old: check that a worker reads the queue price.")
         yield OperationFigure(
             label, _("never") if feed_figure.age_s is None else _ago(feed_figure.age_s), fault
         )
@@ -164,7 +164,7 @@ def _queues() -> Iterator[OperationFigure]:
     yield OperationFigure(
         _("Notices that wait"),
         quantity(notices.waiting_count),
-        _("The oldest is late: look at the mail server or the webhook.")
+        _("The oldest is late: check the mail server or the webhook.")
         if notices.oldest_due_s > NOTICE_LATE_S
         else "",
     )

@@ -40,7 +40,7 @@ REASONS = {
 }
 NAMES = {
     "host": lazy("Host"),
-    "peer": lazy("Other end of the network tests"),
+    "peer": lazy("Network test partner"),
     "profile": lazy("Profile"),
     "parameters": lazy("Parameters"),
 }

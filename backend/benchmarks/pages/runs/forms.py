@@ -14,14 +14,14 @@ class RunForm(ParameterForm):
     """Start a run: profile, probes, the other end of the network tests, parameters."""
 
     peer = forms.ChoiceField(
-        label=lazy("Other end of the network tests"),
+        label=lazy("Network test partner"),
         required=False,
-        help_text=lazy("Without one the network is not measured."),
+        help_text=lazy("Leave blank to skip the network tests."),
     )
     peer_address = forms.CharField(
-        label=lazy("Address of the other end"),
+        label=lazy("Address of the network test partner"),
         required=False,
-        help_text=lazy("If this host reaches it by another address than we do."),
+        help_text=lazy("If this host reaches it at a different address."),
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     install_tools = forms.BooleanField(
@@ -32,10 +32,7 @@ class RunForm(ParameterForm):
     )
 
     careful = forms.BooleanField(
-        label=lazy(
-            "The host is in production: only while it is idle, behind everybody else, nothing on"
-            " its disks"
-        ),
+        label=lazy("Production host: only while it is idle, at the lowest priority, no disk tests"),
         required=False,
     )
 

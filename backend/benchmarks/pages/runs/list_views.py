@@ -57,7 +57,7 @@ class RunsForm(forms.Form):
         required=False,
         choices=[
             ("", lazy("any")),
-            (GOING_ON, lazy("going on")),
+            (GOING_ON, lazy("in progress")),
             *((terminal_state, STAGES[terminal_state]) for terminal_state in TERMINAL_STATES),
         ],
     )

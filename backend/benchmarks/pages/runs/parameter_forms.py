@@ -137,12 +137,14 @@ class ParameterForm(WriteForm):
         required=False,
         choices=[(name, PROBE_WORDS.get(name, name.replace("_", " "))) for name in CHOICES],
         widget=forms.CheckboxSelectMultiple,
-        help_text=lazy("None ticked: all of the profile."),
+        help_text=lazy("Leave unticked to run everything in the profile."),
     )
     directory = forms.CharField(
         label=lazy("Directory of the disk tests"),
         required=False,
-        help_text=lazy("A mounted disk, NFS or iSCSI share. Empty: the temporary directory."),
+        help_text=lazy(
+            "A mounted disk, NFS or iSCSI share. Leave blank for the temporary directory."
+        ),
         widget=forms.TextInput(attrs={"placeholder": "/mnt/disk", "autocomplete": "off"}),
     )
     directories = forms.CharField(

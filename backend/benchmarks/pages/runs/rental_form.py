@@ -21,7 +21,7 @@ PURCHASE_WORDS = {
     ResourcePurchase.SPOT: lazy("spot (it may be taken back)"),
 }
 CREDIT_MODE_WORDS = {
-    "": lazy("as the account says"),
+    "": lazy("account default"),
     STANDARD: lazy("standard: slowed to its share"),
     UNLIMITED: lazy("unlimited: runs on, at a surcharge"),
 }

@@ -27,11 +27,11 @@ def sample_exclude_form(request: HttpRequest, sample_id: int) -> HttpResponse:
     with refusals_said(request):
         if "include" in request.POST:
             sample_include(workspace=workspace, sample=sample, actor=actor)
-            messages.success(request, _("The figure counts again."))
+            messages.success(request, _("The result counts again."))
         else:
             reason = request.POST.get("reason", "")
             sample_exclude(workspace=workspace, sample=sample, reason=reason, actor=actor)
-            messages.success(request, _("The figure is left out."))
+            messages.success(request, _("The result is excluded."))
     if sample.evidence is None:
         return HttpResponseRedirect(f"{reverse('offer', args=[sample.offer.slug])}#samples")
     return HttpResponseRedirect(f"{lines.evidence_url(sample.evidence)}#samples")

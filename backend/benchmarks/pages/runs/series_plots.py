@@ -65,7 +65,7 @@ def _cpu(series: Series) -> Plot | None:
         y2=Axis("MHz") if clock else None,
         marks=marks,
         summary=_(
-            "Lines of the CPU's use over {seconds} seconds: {label} up to {busiest} %.",
+            "Lines of the CPU's use over {seconds} seconds: {label} up to {busiest}%.",
             seconds=figures.quantity(round(x[-1])),
             label=marks[0].label,
             busiest=figures.figure(busiest),

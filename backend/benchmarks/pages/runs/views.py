@@ -149,7 +149,7 @@ def run_cancel_form(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """Asks the run to stop; what it measured so far is kept."""
     demand(request, Scope.RUN)
     run_cancel(run=_run(request, run_id), actor=request.user.get_username())
-    messages.info(request, _("The run was asked to stop."))
+    messages.info(request, _("Stopping the run…"))
     return HttpResponseRedirect(reverse("run", args=[run_id]))
 
 

@@ -58,7 +58,7 @@ class ScheduleForm(WriteForm):
         label=lazy("E-mail of who is notified of it"),
         required=False,
         max_length=500,
-        help_text=lazy("Empty: nobody but those below."),
+        help_text=lazy("Leave blank to notify only the recipients below."),
         widget=forms.EmailInput(attrs={"autocomplete": "email"}),
     )
     way = forms.ChoiceField(
@@ -94,11 +94,13 @@ class ScheduleForm(WriteForm):
     )
     every = number_fields.IntegerField(label=lazy("Every"), required=False, min_value=1)
     every_unit = forms.ChoiceField(label=lazy("Unit"), choices=UNITS, required=False)
-    time_zone = text(lazy("Time zone"), help_text=lazy("As in Europe/Dublin."), list="time-zones")
+    time_zone = text(
+        lazy("Time zone"), help_text=lazy("For example Europe/Dublin."), list="time-zones"
+    )
     window_from = forms.TimeField(
         label=lazy("Only from"),
         required=False,
-        help_text=lazy("A start outside the window is left out."),
+        help_text=lazy("A start outside the window is skipped."),
         widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"),
     )
     window_to = forms.TimeField(
@@ -130,7 +132,7 @@ class ScheduleForm(WriteForm):
         trusted = [host for host in hosts if host.state == HostState.TRUSTED]
         self.host_names = {str(host.pk): host.name for host in trusted}
         self.fields["campaign"].choices = [  # type: ignore[attr-defined]
-            *([("", _("a new one of the hosts below"))] if trusted else ()),
+            *([("", _("a new one with the hosts below"))] if trusted else ()),
             *((str(campaign.pk), campaign.name) for campaign in campaigns),
         ]
         if trusted:

@@ -38,18 +38,20 @@ class ItemForm(forms.Form):
     """A line of the bill of materials; an empty one is left out."""
 
     name = text(lazy("Item"), required=False, maxlength=100)
-    count = text(lazy("Pieces in all"), required=False, inputmode="numeric")
-    unit_price = text(lazy("Price of one"), required=False, inputmode="decimal")
-    watts = text(lazy("Mean watts of one"), required=False, inputmode="decimal")
+    count = text(lazy("Quantity"), required=False, inputmode="numeric")
+    unit_price = text(lazy("Unit price"), required=False, inputmode="decimal")
+    watts = text(lazy("Average watts each"), required=False, inputmode="decimal")
 
 
 class HardwareForm(WriteForm):
     """Name, servers and assumptions; the bill of materials is `items`, a set of forms beside it."""
 
-    name = text(lazy("Name"), maxlength=100, help_text=lazy("A known name makes its next version."))
+    name = text(
+        lazy("Name"), maxlength=100, help_text=lazy("Using an existing name creates a new version.")
+    )
     currency = text(lazy("Currency"), maxlength=3, help_text=lazy("As bought: EUR, USD, …"))
     servers = text(
-        lazy("Servers"), inputmode="numeric", help_text=lazy("That the whole set holds.")
+        lazy("Servers"), inputmode="numeric", help_text=lazy("Number of servers in the set.")
     )
 
     cpu = text(FIELDS["cpu"].value.label, required=False, maxlength=150)

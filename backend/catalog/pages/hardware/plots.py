@@ -44,15 +44,15 @@ def hardware_plot(
     left_out = min(len(models), MOST_BARS) - len(shown)
     return Plot(
         id="plot-hardware",
-        title=_("Cost of one server a month"),
+        title=_("Monthly cost of one server"),
         x_label="",
         x_kind="category",
         x=[label for label, _ in shown],
-        y=Axis(_("{currency} a month", currency=currency), most=float(max(whole))),
+        y=Axis(_("{currency} per month", currency=currency), most=float(max(whole))),
         marks=marks,
         is_stacked=True,
         extra={
-            _("in all, {currency} a month", currency=currency): [
+            _("total, {currency} per month", currency=currency): [
                 figures.money(cost, "month") for cost in whole
             ]
         },
@@ -62,7 +62,7 @@ def hardware_plot(
             for (label, _), cost in zip(shown, whole, strict=True)
         )
         + ".",
-        note=_("{left_out} without an exchange rate left out.", left_out=left_out)
+        note=_("{left_out} not shown: no exchange rate is known.", left_out=left_out)
         if left_out
         else "",
     )

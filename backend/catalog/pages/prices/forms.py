@@ -27,7 +27,7 @@ ANY = ("", lazy("any"))
 CURRENT_OR_STALE = ("", lazy("current or stale"))
 TABLES = (
     ("quotes", lazy("Quotes for dedicated servers")),
-    ("offers", lazy("Offers of one's own")),
+    ("offers", lazy("Your own offers")),
     ("prices", lazy("Prices as the list of prices is downloaded")),
 )
 
@@ -146,12 +146,14 @@ class PriceForm(WriteForm):
         label=lazy("Set-up fee"),
         required=False,
         min_value=Decimal(0),
-        help_text=lazy("Empty: none is known."),
+        help_text=lazy("Leave blank if none is known."),
     )
     valid_from = Day(
         label=lazy("First day"),
         required=False,
-        help_text=lazy("Empty: today. A later day announces the price; it counts from then."),
+        help_text=lazy(
+            "Leave blank for today. With a later day the price is announced and counts from then."
+        ),
     )
     applies_to = forms.ChoiceField(
         label=lazy("Applies to"),
@@ -161,9 +163,7 @@ class PriceForm(WriteForm):
             (NEW_MACHINES, lazy("new orders only")),
         ],
     )
-    reason = text(
-        lazy("Reason"), help_text=lazy("Where you know it from. It stays beside the price.")
-    )
+    reason = text(lazy("Reason"), help_text=lazy("Source or reason (shown with the price)."))
 
     def price(self) -> PriceInput:
         data = self.cleaned_data
@@ -208,32 +208,39 @@ class TableForm(WriteForm):
     )
     kept = forms.CharField(required=False, widget=forms.HiddenInput)
     locale = forms.ChoiceField(
-        label=lazy("How numbers and dates are written"),
+        label=lazy("Number and date format"),
         required=False,
-        choices=[("", lazy("as the figures show")), *LOCALES],
-        help_text=lazy("Only needed where a figure may mean two things."),
+        choices=[("", lazy("detect automatically")), *LOCALES],
+        help_text=lazy("Only needed if a number could be read in two ways."),
     )
     currency = text(
-        lazy("Currency"), required=False, maxlength=3, help_text=lazy("Of rows that name none.")
+        lazy("Currency"),
+        required=False,
+        maxlength=3,
+        help_text=lazy("Used for rows that name none."),
     )
-    provider = text(lazy("Provider"), required=False, help_text=lazy("Of rows that name none."))
+    provider = text(
+        lazy("Provider"), required=False, help_text=lazy("Used for rows that name none.")
+    )
     quoted_on = text(
-        lazy("Day of the quotes"), required=False, help_text=lazy("Of rows that state none.")
+        lazy("Day of the quotes"), required=False, help_text=lazy("Used for rows that state none.")
     )
     columns = forms.CharField(
         label=lazy("Meaning of headers"),
         required=False,
-        help_text=lazy("One a line, such as Price = monthly_net. A minus leaves a column out."),
+        help_text=lazy(
+            "One mapping per line, such as Price = monthly_net. Use “-” to skip a column."
+        ),
         widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
     )
     new_provider = text(
         lazy("New provider"),
         required=False,
-        help_text=lazy("Whose name is like a known one, and is no slip."),
+        help_text=lazy("Create this provider even though a similar name exists."),
     )
     replace = forms.BooleanField(label=lazy("Correct other prices of the same day"), required=False)
     anew = forms.BooleanField(
-        label=lazy("Not as the last table of the hoster was read"), required=False
+        label=lazy("Ignore the saved column mapping of this provider"), required=False
     )
 
     def clean(self) -> dict[str, Any]:

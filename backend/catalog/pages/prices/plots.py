@@ -46,7 +46,7 @@ def price_plot(series: Sequence[PriceSeries]) -> Plot | None:
         # Milliseconds, as JavaScript counts.
         x=[day.timestamp() * 1000 for day in days],
         x_text=[f"{day:%Y-%m-%d %H:%M}" for day in days],
-        y=Axis(_("{currency} an hour", currency=currency)),
+        y=Axis(_("{currency} per hour", currency=currency)),
         marks=marks,
         summary=_(
             "Lines of {shown} kinds of price in {currency} an hour from {first} to {last}.",

@@ -90,7 +90,9 @@ def price_feed_new(request: HttpRequest) -> HttpResponse:
                 region=region,
                 actor=actor,
             )
-            messages.success(request, _("The list is read within a minute, and then by itself."))
+            messages.success(
+                request, _("The list is read within a minute, and then automatically.")
+            )
             return HttpResponseRedirect(reverse("prices"))
     return _prices(request, form)
 
@@ -129,7 +131,7 @@ def price_list_review_form(request: HttpRequest, feed_id: UUID) -> HttpResponse:
         said = (
             count_words("{n} price is published.", "{n} prices are published.", count)
             if is_accepted
-            else count_words("{n} price is left out.", "{n} prices are left out.", count)
+            else count_words("{n} price is rejected.", "{n} prices are rejected.", count)
         )
         messages.success(request, said)
     return HttpResponseRedirect(reverse("prices"))
@@ -239,7 +241,7 @@ def price_review_form(request: HttpRequest, price_id: UUID) -> HttpResponse:
             reason=reason,
             actor=actor,
         )
-        messages.success(request, _("Published.") if is_accepted else _("Left out for good."))
+        messages.success(request, _("Published.") if is_accepted else _("Rejected."))
     return HttpResponseRedirect(reverse("price", args=[price_id]))
 
 

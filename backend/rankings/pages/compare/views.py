@@ -121,7 +121,7 @@ def _visible(workspace_slug: str, slugs: Sequence[str]) -> tuple[list[str], list
         beyond = ", ".join(visible[MOST_OFFERS:])
         notes.append(
             _(
-                "At most {most} offers stand side by side; left out: {left_out}.",
+                "At most {most} offers can be compared; ignored: {left_out}.",
                 most=MOST_OFFERS,
                 left_out=beyond,
             )

@@ -95,7 +95,7 @@ def libre_office(source: FormulaSource) -> Formula:
     notes = [
         _("Sheet ▸ External Links…: paste the address, press Enter."),
         _("Language: English (USA). Separator: comma. Switch on “Detect special numbers”."),
-        _("Choose CSV_all and tick “Update every”, if it is to be read again by itself."),
+        _("Choose CSV_all and tick “Update every” to refresh it automatically."),
         *([BASIC] if source.needs_token else []),
     ]
     return Formula("libreoffice", "LibreOffice Calc", source.csv_url, notes)
@@ -107,7 +107,7 @@ def value_cell(source: FormulaSource) -> Formula:
     # With both separators stated, since the language of the spreadsheet decides otherwise.
     text = f'=NUMBERVALUE(WEBSERVICE({start}&ENCODEURL(A2)), ".", ",")'
     notes = [
-        _("Put an offer_id into A2. Any numeric column may stand in place of value_per_cost."),
+        _("Put an offer_id into A2. Use any numeric column instead of value_per_cost."),
         _("Excel for Windows, and LibreOffice."),
     ]
     return Formula("webservice", _("One number in a cell"), text, notes)

@@ -288,9 +288,9 @@ def _summary(
         )
 
     return _(
-        "Scatter chart of {count} offers, price in {cost} against {label} in {unit}, both axes"
-        " logarithmic. {on_line} of them are on the line that nothing beats, from {first} to {last}"
-        " {unit}. The table below has the same figures.",
+        "Scatter chart of {count} offers, price in {cost} against {label} in {unit}, "
+        "both axes logarithmic. {on_line} of them have the best score at their price, "
+        "from {first} to {last} {unit}. The table below has the same figures.",
         count=len(frontier.within),
         cost=cost,
         label=frontier.metric.label,

@@ -90,7 +90,7 @@ def _context(path: str, requested: RankingRequest, front: Frontier) -> dict[str,
         "clear_url": address.without_filters(),
         "ranking_url": reverse("offers") + state.query(params, page=None),
         "tables": [
-            (_("On the line that nothing beats"), marked_lines(line)),
+            (_("Best score at their price"), marked_lines(line)),
             (_("Others, best value first"), marked_lines(others)),
         ],
         "attributions": attributions(value_counts(front.within, "licence")),

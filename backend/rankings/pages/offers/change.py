@@ -109,7 +109,7 @@ def offer_change(request: HttpRequest, slug: str) -> HttpResponse:
         with form.refusals():
             changes, actor = form.changes(), request.user.get_username()
             offer_update(workspace=workspace, offer=offer, changes=changes, actor=actor)
-            messages.success(request, _("The offer is changed."))
+            messages.success(request, _("Offer saved."))
             return HttpResponseRedirect(reverse("offer", args=[slug]))
     return render(request, "offers/change.html", {"offer": offer, "form": form})
 

@@ -153,11 +153,11 @@ def _standing(detail: OfferDetail, query: RankingQuery, params: state.Params) ->
 def _why_unranked(row: RankingRow) -> str:
     """Why there is no value per cost."""
     if row.score is None or row.price is None:
-        return _("needs a price and a score")
+        return _("no price or no score")
     unfit = [words.flag(flag)[0] for flag in row.flags.split() if flag in UNFIT]
     if unfit:
-        return _("not ranked, because its result is: {flags}", flags=", ".join(map(str, unfit)))
-    return _("not ranked under these terms")
+        return _("not ranked, result flagged: {flags}", flags=", ".join(map(str, unfit)))
+    return _("not ranked for this payment option")
 
 
 def _parts(breakdown: PriceBreakdown, query: RankingQuery) -> list[PartLine]:

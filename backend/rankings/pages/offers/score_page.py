@@ -22,10 +22,9 @@ from backend.site.language import _, lazy
 # As docs/methodology.md has them, in signs that need no mark-up for formulas.
 FORMULAS: Mapping[IntervalBasis, str] = {
     IntervalBasis.INSTANCES_ORDER: lazy(
-        "The d-th smallest and the d-th largest of the n machines hold the "
-        "median in more than 95 % of cases, the next ones in less. The bounds lie the share w of"
-        " the way "
-        "from the first to the next."
+        "The d-th smallest and the d-th largest of the n machines hold the median in "
+        "more than 95% of cases, the next ones in less. The bounds lie the share w of "
+        "the way from the first to the next."
     ),
     IntervalBasis.INSTANCES_T: lazy(
         "mean × exp(± h) with h = t · s / √n: mean and standard deviation s of the "
@@ -65,7 +64,7 @@ SYMBOLS = {
     "highest": lazy("highest published result"),
 }
 REASONS = {
-    "excluded": lazy("left out by a person"),
+    "excluded": lazy("excluded by a person"),
     "no_value": lazy("not above zero"),
     "source": lazy("of another source: measured goes before imported, imported before published"),
     "variant": lazy("another variant"),

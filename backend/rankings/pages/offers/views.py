@@ -98,7 +98,9 @@ def offer_measure_form(request: HttpRequest, slug: str) -> HttpResponse:
     if form.is_valid():
         with form.refusals():
             run = _rent(request, offer, form)
-            messages.success(request, _("The run is queued. Its machine ends with it."))
+            messages.success(
+                request, _("The run is queued. Its machine is deleted when the run ends.")
+            )
             return HttpResponseRedirect(reverse("run", args=[run.pk]))
     return _page(request, slug, form)
 

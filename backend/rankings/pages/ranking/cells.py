@@ -271,7 +271,7 @@ class Cells:
 
     def _about_price(self, row: RankingRow) -> list[Any]:
         if row.price is None:
-            return [_("No price under these terms")]
+            return [_("No price for this payment option")]
         per = row.currency if row.period == "once" else f"{row.currency}/{row.period}"
         hours = _(", {hours} h/month", hours=_hours(row)) if row.period != "once" else ""
         said: list[Any] = [

@@ -29,9 +29,9 @@ BASIS = ("list", CONTRACT, "disk", "ip", "egress")
 BASIS_WORDS = {
     "list": (lazy("List price, without automatic discounts"), ""),
     CONTRACT: (lazy("After the discounts of your contract"), ""),
-    "disk": (lazy("Disk, in all"), "GB"),
+    "disk": (lazy("Disk, total"), "GB"),
     "ip": (lazy("Public IPv4"), "addresses"),
-    "egress": (lazy("Traffic out"), lazy("GB a month")),
+    "egress": (lazy("Traffic out"), lazy("GB per month")),
 }
 
 
@@ -41,10 +41,10 @@ class RankingForm(forms.Form):
     metric = forms.CharField(required=False, label=lazy("Metric"))
     period = forms.CharField(required=False, label=lazy("Cost per"))
     currency = forms.CharField(required=False, label=lazy("Currency"))
-    term = forms.CharField(required=False, label=lazy("Price term"))
+    term = forms.CharField(required=False, label=lazy("Payment option"))
     hours_per_month = forms.CharField(
         required=False,
-        label=lazy("Hours a month"),
+        label=lazy("Hours per month"),
         widget=forms.TextInput(attrs={"inputmode": "decimal"}),
     )
     q = forms.CharField(
@@ -228,9 +228,9 @@ class PriceField:
 
 
 PRICE_FIELDS = {
-    "tax_rate": ("Tax (0.19 = 19 %)", "net"),
-    "hours_run": (lazy("Hours run a month"), "all"),
-    "setup_months": (lazy("Set-up fee over months"), lazy("0 = left out")),
+    "tax_rate": ("Tax (0.19 = 19%)", "net"),
+    "hours_run": (lazy("Hours used per month"), "all"),
+    "setup_months": (lazy("Set-up fee over months"), lazy("0 = not counted")),
 }
 
 

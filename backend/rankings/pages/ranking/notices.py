@@ -38,8 +38,8 @@ def list_notice(
     if not is_mixed or not set(EXTRAS).isdisjoint(basis):
         return None
     return ListNotice(
-        _("Some prices here hold a disk or traffic, others the machine alone."),
-        _("Add disk, address and traffic to all"),
+        _("Some prices include a disk or traffic, others do not."),
+        _("Compare all-in prices (disk, address, traffic)"),
         address.url(basis=",".join((*basis, *EXTRAS)), page=None),
     )
 
@@ -70,7 +70,7 @@ def _notice_without_price(
         said = name_list([words.EXTRAS[name] for name in extras], len(extras))
         return ListNotice(
             _("No price is known here for {said}, so nothing is ranked by cost.", said=said),
-            _("Leave the extras out"),
+            _("Remove the extras"),
             address.url(basis=None, page=None),
         )
     if "fx_rate" in lacking:
@@ -85,7 +85,7 @@ def _notice_without_price(
         return None
     return ListNotice(
         _(
-            "No offer here has a price under “{term}”, so nothing is ranked by cost.",
+            "No matching offer has a price for “{term}”, so nothing is ranked by cost.",
             term=words.term(term),
         ),
         *_purchase(address, query, workspace_slug),

@@ -37,9 +37,9 @@ SIZES = (25, 50, 100, 250)
 VIEWS_SHOWN = 30
 # Ready-made filters: like compared with like.
 ALIKE = (
-    (lazy("No shared or burstable vCPU"), {"vcpu_kind!": "shared,burstable"}),
-    (lazy("No disturbed, cached or imported result"), {"flags!": "disturbed,cached,imported"}),
-    (lazy("Measured here only"), {"measured": "1"}),
+    (lazy("Hide shared and burstable vCPUs"), {"vcpu_kind!": "shared,burstable"}),
+    (lazy("Hide disturbed, cached and imported results"), {"flags!": "disturbed,cached,imported"}),
+    (lazy("Only measured here"), {"measured": "1"}),
 )
 
 

@@ -55,14 +55,12 @@ class RequirementForm(forms.Form):
 
     vcpu = _number(lazy("vCPUs"), lazy("All servers together."))
     ram_gib = _number(lazy("Memory, GiB"), lazy("All servers together."))
-    disk_gb = _number(lazy("Disk, GB"), lazy("All servers together; what they lack is bought."))
-    egress_gb_per_month = _number(
-        lazy("Traffic out, GB a month"), lazy("Of the fleet, to the internet.")
-    )
+    disk_gb = _number(lazy("Disk, GB"), lazy("All servers together; what is missing is bought."))
+    egress_gb_per_month = _number(lazy("Traffic out, GB per month"), lazy("Total to the internet."))
     max_servers = _number(lazy("Servers at most"), inputmode="numeric")
-    hours_per_month = _number(lazy("Hours a month"), placeholder=str(HOURS_PER_MONTH))
+    hours_per_month = _number(lazy("Hours per month"), placeholder=str(HOURS_PER_MONTH))
     currency = forms.CharField(required=False, label=lazy("Currency"))
-    term = forms.CharField(required=False, label=lazy("Price term"))
+    term = forms.CharField(required=False, label=lazy("Payment option"))
     kinds = _Choices(
         required=False,
         label=lazy("Kinds of server (none chosen: all)"),

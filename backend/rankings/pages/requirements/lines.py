@@ -141,11 +141,11 @@ def _scale(demand: FleetTarget, answer: RequirementAnswer) -> figures.UnitScale:
 
 def _holds(holds: bool | None, count: int | None) -> tuple[str, str, str]:
     if holds:
-        return "holds", "good", _("It reaches everything at the worse end of every 95 % interval.")
+        return "holds", "good", _("It is enough even at the worse end of every 95% interval.")
     if holds is None:
         return _("not known"), "", _("The interval of a score is not known.")
-    meaning = _("It falls short where the scores are at the worse ends of their 95 % intervals.")
-    return (_("{count} needed", count=count) if count else _("falls short")), "warn", meaning
+    meaning = _("In the worst case (the worse ends of the 95% intervals) it is not enough.")
+    return (_("{count} needed", count=count) if count else _("not enough")), "warn", meaning
 
 
 def failure_groups(answer: RequirementAnswer) -> list[FailureGroup]:

@@ -18,7 +18,7 @@ SEEN_BY = [
 
 def days(initial: int, most: int) -> number_fields.IntegerField:
     return number_fields.IntegerField(
-        label=lazy("Ends after (days)"), initial=initial, min_value=1, max_value=most
+        label=lazy("Expires in (days)"), initial=initial, min_value=1, max_value=most
     )
 
 
@@ -44,5 +44,5 @@ class TokenForm(WriteForm):
     """An API token."""
 
     name = text(lazy("Name"), maxlength=100, help_text=lazy("Who or what uses it."))
-    scope = forms.ChoiceField(label=lazy("May"), choices=Scope.choices, initial=Scope.READ)
+    scope = forms.ChoiceField(label=lazy("Role"), choices=Scope.choices, initial=Scope.READ)
     expires_days = days(tokens.DEFAULT_DAYS, tokens.MAX_DAYS)

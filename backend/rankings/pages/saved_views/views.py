@@ -47,7 +47,7 @@ CHOICES = {
     "term": lazy("Term"),
     "currency": lazy("Currency"),
     "period": lazy("Period"),
-    "hours_per_month": lazy("Hours a month"),
+    "hours_per_month": lazy("Hours per month"),
     "sort": lazy("Order"),
     "cols": lazy("Columns"),
 }

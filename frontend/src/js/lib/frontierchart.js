@@ -12,7 +12,7 @@ function showData(data, charts) {
     { label: _("Provider") },
     { label: data.x.label, isNumber: true },
     { label: data.y.label, isNumber: true },
-    { label: _("95 % interval"), isNumber: true },
+    { label: _("95% interval"), isNumber: true },
     { label: _("Position") },
   ];
   const position = (p) => (p.isFrontier ? _("on the line") : p.isBeyond ? _("beyond the limits") : "");

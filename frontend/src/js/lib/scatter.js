@@ -263,7 +263,7 @@ const names = {
 /** The interval of a point in words. */
 export function interval(point) {
   if (point.low === null || point.low === undefined) return _("no interval");
-  return _("{low} to {high} (95 %)", {
+  return _("{low} to {high} (95%)", {
     low: point.isCut ? _("0 or less") : figure(point.low),
     high: figure(point.high),
   });

@@ -18,8 +18,8 @@ function showData(mode, bars) {
     { label: _("Offer") },
     { label: _("Provider") },
     { label: mode.unit, isNumber: true },
-    { label: _("95 % low"), isNumber: true },
-    { label: _("95 % high"), isNumber: true },
+    { label: _("95% low"), isNumber: true },
+    { label: _("95% high"), isNumber: true },
   ];
   const text = (value) => (value === null ? _("none") : charts.figure(value));
   const rows = bars.map((bar) => [bar.label, bar.providerName, text(bar.value), text(bar.low), text(bar.high)]);

@@ -16,13 +16,13 @@ def moved(*ratios, listed):
 @pytest.mark.parametrize(
     ("ratios", "listed", "sentence"),
     [
-        (["1.2", "1.05", "1.1", "1"], 4, "The whole list moved: 3 of 4 prices rose, by 5 to 20 %."),
-        (["0.9", "0.8", "1.1"], 3, "The whole list moved: 2 of 3 prices fell, by 10 to 20 %."),
-        (["1.5", "1.5", "0.9"], 1000, "2 of 1,000 prices rose, by 50 %."),
-        (["0.75", "0.5"], 10, "2 of 10 prices fell, by 25 to 50 %."),
+        (["1.2", "1.05", "1.1", "1"], 4, "The whole list moved: 3 of 4 prices rose, by 5 to 20%."),
+        (["0.9", "0.8", "1.1"], 3, "The whole list moved: 2 of 3 prices fell, by 10 to 20%."),
+        (["1.5", "1.5", "0.9"], 1000, "2 of 1,000 prices rose, by 50%."),
+        (["0.75", "0.5"], 10, "2 of 10 prices fell, by 25 to 50%."),
         # Two may be slips, though they are the whole list.
-        (["1.1", "1.1"], 2, "2 of 2 prices rose, by 10 %."),
-        (["1.2", "0.9"], 4, "1 of 4 prices rose, by 20 %."),
+        (["1.1", "1.1"], 2, "2 of 2 prices rose, by 10%."),
+        (["1.2", "0.9"], 4, "1 of 4 prices rose, by 20%."),
         (["1", "1"], 2, ""),
         ([], 7, ""),
     ],
