@@ -6,6 +6,7 @@ Eight seconds of it; `./rackrate test --deep tests/e2e/test_hostile_server.py` t
 import os
 import re
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -60,11 +61,12 @@ def test_hostile_hosts_fill_nothing_and_slow_nobody(make_stack, make_host, begin
     stack = make_stack(LEASE_S)
     _, honest = make_host("honest")
     servers, runs = [], {}
-    try:
+    with ExitStack() as stops:  # each is stopped, even if another one fails to
         for number, (mode, lie) in enumerate(MODES.items()):
             (tmp_path / f"hostile{number}").mkdir()
             servers.append(HostileSshd(tmp_path / f"hostile{number}"))
             servers[-1].lie = lie
+            stops.callback(servers[-1].stop)
             servers[-1].start()
             host = trusted_host(servers[-1], f"hostile {number}")
             runs[mode] = begin(host, repeats=REPEATS, seconds=0.2)
@@ -79,9 +81,6 @@ def test_hostile_hosts_fill_nothing_and_slow_nobody(make_stack, make_host, begin
             client = Client()
             page_seconds(f"/runs/{own.pk}/", client)  # the first one reads the templates
             pages = {mode: page_seconds(f"/runs/{run.pk}/", client) for mode, run in runs.items()}
-    finally:
-        for server in servers:
-            server.stop()
     NOTES.append(
         f"{len(MODES)} hostile hosts for {SECONDS} s: database +{growth / MB:.1f} MB, worker at most "
         f"{worker / MB:.0f} MB, slowest run page {max(pages.values()):.2f} s of CPU"

@@ -114,7 +114,8 @@ class FakeSshd:
         self._is_audible = asyncio.Event()
         """Unset while the network swallows everything."""
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="sshd")
+        # A daemon: pytest ends even if a test fails before it stops its server.
+        self._thread = threading.Thread(target=self._loop.run_forever, name="sshd", daemon=True)
 
     # --- what a client needs ------------------------------------------------------------------
 
@@ -222,13 +223,16 @@ class FakeSshd:
         self.accept()
 
     def stop(self) -> None:
-        self._do(self._abort())
-        self._do(self._close_listener())
-        self._stop_swallowing()
-        self._do(self._cancel_rest())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        """End the thread, even if a connection does not close in time."""
+        try:
+            self._do(self._abort())
+            self._do(self._close_listener())
+            self._do(self._cancel_rest())
+        finally:
+            self._stop_swallowing()
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(timeout=10)
+            self._loop.close()
 
     def _do(self, work: Coroutine[Any, Any, None]) -> None:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=10)
