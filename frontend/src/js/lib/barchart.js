@@ -63,7 +63,7 @@ function dataset(bars, context) {
   };
 }
 
-function tooltip(bars, { unit, range = "95 %" }) {
+function tooltip(bars, { unit, range = "95%" }) {
   const interval = (bar) =>
     bar.low === null ? "" : _("{low} to {high} ({range})", { low: figure(bar.low), high: figure(bar.high), range });
   return {
