@@ -4,6 +4,7 @@ import datetime as dt
 from decimal import Decimal
 from itertools import count
 from typing import Any
+from uuid import UUID
 
 from backend.accounts.models import Membership, Scope, User, Workspace
 from backend.accounts.services.workspaces import default_workspace
@@ -20,6 +21,9 @@ from backend.catalog.models import (
     Region,
 )
 from backend.money.pricing.purchase import PriceUnit, PurchaseModel
+from backend.notifications.models import Subscription
+from backend.notifications.selectors.subscriptions import SubscriptionDocument
+from backend.notifications.services.subscriptions import subscription_create
 
 AT = dt.datetime(2026, 11, 1, 12, tzinfo=dt.UTC)
 _number = count(1)
@@ -132,6 +136,19 @@ def ssh_host(machine: Any, name: str, **stated: Any) -> Host:
     Host.objects.filter(pk=made.pk).update(state=HostState.TRUSTED, host_key=machine.host_key)
     made.refresh_from_db()
     return made
+
+
+def subscription(campaign: UUID | None = None, **stated: Any) -> Subscription:
+    fields = {
+        "channel": "webhook", "address": "https://hooks.example/", "secret": "x" * 16,
+        "kinds": ["run_failed"], **stated,
+    }  # fmt: skip
+    return subscription_create(
+        workspace=workspace(),
+        document=SubscriptionDocument.read(fields),
+        campaign=campaign,
+        actor="tester",
+    )
 
 
 def run(on: Host | None = None, **given: Any) -> Run:

@@ -25,7 +25,7 @@ from backend.catalog.calc.hardware_document import OfferedHardwareDocument
 from backend.core.rest.documents import AmountField, AnswerField, Strict
 from backend.core.rest.views import View
 from backend.foundation.documents.model import json_schema as schema_of
-from backend.notifications.api import documents as subscription_documents
+from backend.notifications.selectors.subscriptions import SubscriptionDocument
 from backend.rankings.api import requirements, views
 from backend.rankings.calc.requirement_document import RequirementDocument
 from backend.rentals.api import cloud_accounts
@@ -51,7 +51,6 @@ DOCUMENTS: Mapping[str, type[serializers.Serializer[Any]]] = {
     "approval": documents.ApprovalDocument,
     "run-detail": documents.RunDetail,
     **campaign_documents.DOCUMENTS,
-    **subscription_documents.DOCUMENTS,
     **results.DOCUMENTS,
     "token": TokenDocument,
     **cloud_accounts.DOCUMENTS,
@@ -73,6 +72,7 @@ READ_BY_THE_DOMAIN: Mapping[str, Callable[[], dict[str, Any]]] = {
     "scenario": partial(schema_of, ScenarioDocument),
     "schedule": partial(schema_of, ScheduleDocument),
     "setup": partial(schema_of, SetupDocument),
+    "subscription": partial(schema_of, SubscriptionDocument),
     "contention": partial(schema_of, ContentionDocument),
     "contention-result": partial(schema_of, ContentionResult),
     "array": partial(schema_of, ArrayDocument),

@@ -23,7 +23,6 @@ from backend.catalog.models import Offer, TableMapping
 from backend.catalog.services.discounts import discount_create
 from backend.catalog.services.feeds import feed_enable
 from backend.catalog.services.hardware import hardware_create
-from backend.notifications.services.subscriptions import subscription_create
 from backend.rankings.services.feeds import feed_key_create
 from backend.rankings.services.views import view_create
 from backend.rentals.services.account_access import account_mark_checked
@@ -239,15 +238,7 @@ def _schedule(campaign: Any) -> Any:
 
 
 def _subscription() -> Any:
-    return subscription_create(
-        workspace=factories.workspace(),
-        channel="webhook",
-        address="https://hooks.example/rackrate",
-        secret="a secret of some length",
-        kinds=["run_failed"],
-        is_enabled=True,
-        actor="test",
-    ).pk
+    return factories.subscription(address="https://hooks.example/rackrate").pk
 
 
 def _mapping() -> Any:

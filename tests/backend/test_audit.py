@@ -16,7 +16,6 @@ from backend.accounts.services.audit import audit_record
 from backend.accounts.services.workspaces import default_workspace
 from backend.core import clock
 from backend.notifications.models import Notice
-from backend.notifications.services.subscriptions import subscription_create
 from tests import factories
 from tests.backend.conftest import API
 
@@ -213,14 +212,8 @@ def test_trail_is_listed_for_admins_and_filtered_in_every_format(
 
 def test_entry_is_sent_to_who_subscribes_to_the_trail(settings: LazySettings) -> None:
     settings.EMAIL_HOST = "127.0.0.1"
-    subscription_create(
-        workspace=default_workspace(),
-        channel="email",
-        address="audit@example.com",
-        secret=None,
-        kinds=["audit"],
-        is_enabled=True,
-        actor="ada",
+    factories.subscription(
+        channel="email", address="audit@example.com", secret=None, kinds=["audit"]
     )
     kept = entry(action="token_create", detail={"name": "hidden"})
     document = Notice.objects.get(key=f"audit:{kept.pk}:{kept.pk}").document

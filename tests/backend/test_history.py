@@ -9,7 +9,6 @@ from backend.benchmarks.models import Run, Sample
 from backend.benchmarks.selectors.history import COMPARED_RUNS, history, run_notes
 from backend.core import clock
 from backend.notifications.models import Notice
-from backend.notifications.services.subscriptions import subscription_create
 from tests import factories
 from tests.backend.campaigns import ended, measured
 
@@ -53,10 +52,7 @@ def notes(run, kind):
 
 
 def test_result_below_its_band_is_noted_and_notified_once(host):
-    subscription_create(
-        workspace=host.workspace, channel="webhook", address="https://hooks.example/",
-        secret="x" * 16, kinds=["regression"], is_enabled=True, actor="tester",
-    )  # fmt: skip
+    factories.subscription(kinds=["regression"])
     past(host, 100, 101, 99, 100, 100)
     run = finished(host, 87.0, 88.0, 89.0)
     (note,) = notes(run, "regression")

@@ -21,7 +21,7 @@ from backend.notifications.services.notices import (
     notice_mark_sent,
     notice_queue,
 )
-from backend.notifications.services.subscriptions import subscription_create, subscription_secret
+from backend.notifications.services.subscriptions import subscription_secret
 from tests import factories
 from tests.backend.campaigns import campaign, ended
 from tests.backend.conftest import API, fields, rows
@@ -58,12 +58,8 @@ def patched(client, subscription_id, body):
 
 
 def subscription(**given) -> Subscription:
-    defaults = {
-        "workspace": factories.workspace(), "channel": "webhook",
-        "address": f"{HOOK}/{Subscription.objects.count()}", "secret": SECRET,
-        "kinds": [*KINDS], "is_enabled": True, "actor": "tester",
-    }  # fmt: skip
-    return subscription_create(**{**defaults, **given})
+    address = f"{HOOK}/{Subscription.objects.count()}"
+    return factories.subscription(**{"address": address, "secret": SECRET, "kinds": KINDS, **given})
 
 
 def queue(key="run_failed:1", kind=NoticeKind.RUN_FAILED, campaign=None):
@@ -199,7 +195,7 @@ def test_document_fits_its_published_schema(client):
 def test_notice_is_queued_once_for_each_subscription_to_its_kind(queued):
     first, second = subscription(), subscription(kinds=["run_failed"])
     subscription(kinds=["regression"])
-    subscription(is_enabled=False)
+    subscription(enabled=False)
     for _ in range(2):
         queue()
     notices = Notice.objects.order_by("subscription__created_at")

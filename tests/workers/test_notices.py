@@ -24,7 +24,6 @@ from backend.notifications.channels import CHANNELS, posting
 from backend.notifications.channels.channel import Channel, Message
 from backend.notifications.models import Notice, NoticeKind, Subscription
 from backend.notifications.services.notices import notice_queue
-from backend.notifications.services.subscriptions import subscription_create
 from tests import factories
 from tests.fakes.receivers import mail_server, web_server
 from workers import tasks
@@ -54,11 +53,9 @@ def mailbox(settings):
 
 
 def subscribed(address, channel="webhook", secret=SECRET) -> Subscription:
-    return subscription_create(
-        workspace=factories.workspace(), channel=channel, address=address,
-        secret=secret if channel == "webhook" else None, kinds=["run_failed"], is_enabled=True,
-        actor="tester",
-    )  # fmt: skip
+    return factories.subscription(
+        channel=channel, address=address, secret=secret if channel == "webhook" else None
+    )
 
 
 def queue(key="run_failed:1", title="db1: the run failed\n(timeout)"):
@@ -389,10 +386,7 @@ def test_channel_of_one_class_delivers_when_it_is_registered(monkeypatch):
     with pytest.raises(InvalidValue, match="not a loft"):
         subscribed("ops@example.org", channel="pigeon")
     with pytest.raises(InvalidValue, match="carrier pigeon are not signed"):
-        subscription_create(
-            workspace=factories.workspace(), channel="pigeon", address="loft 1", secret=SECRET,
-            kinds=["run_failed"], is_enabled=True, actor="tester",
-        )  # fmt: skip
+        factories.subscription(channel="pigeon", address="loft 1", secret=SECRET)
     made = subscribed("loft 1", channel="pigeon")
     queue()
     assert delivery.deliver_due() == 1

@@ -15,7 +15,6 @@ from backend.benchmarks.services.schedules import schedule_create
 from backend.core import clock
 from backend.notifications.models import NoticeKind
 from backend.notifications.services.notices import notice_queue
-from backend.notifications.services.subscriptions import subscription_create
 from tests import factories
 from tests.backend.campaigns import campaign
 from workers import tasks
@@ -97,10 +96,7 @@ def test_tick_takes_up_many_schedules_in_turns(monkeypatch):
 def test_tick_asks_for_delivery_only_when_something_is_due(queued):
     periodic.tick()
     assert queued == []
-    subscription_create(
-        workspace=factories.workspace(), channel="webhook", address="https://hooks.example/",
-        secret="x" * 16, kinds=["run_failed"], is_enabled=True, actor="tester",
-    )  # fmt: skip
+    factories.subscription()
     notice_queue(
         workspace=factories.workspace(), kind=NoticeKind.RUN_FAILED, key="1",
         document={"title": "", "detail": "", "url": ""},

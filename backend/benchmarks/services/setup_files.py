@@ -26,6 +26,7 @@ from backend.benchmarks.services.schedules import schedule_create, schedule_dele
 from backend.core.applying import Faults
 from backend.foundation.errors import InvalidValue
 from backend.notifications.models import Subscription
+from backend.notifications.selectors.subscriptions import SubscriptionDocument
 from backend.notifications.services.subscriptions import (
     subscription_create,
     subscription_delete,
@@ -207,16 +208,19 @@ class _Applying(Faults):
         if row is None:
             self.changes.append(SetupChange("create", "subscription", entry.address))
             return subscription_create(
-                workspace=self.workspace, channel=entry.channel, address=entry.address,
-                secret=_secret(entry), kinds=entry.kinds, is_enabled=entry.is_enabled,
-                campaign=campaign, actor=self.actor,
-            )  # fmt: skip
+                workspace=self.workspace,
+                document=SubscriptionDocument.read(
+                    entry.model_dump(include={"channel", "address", "kinds"})
+                    | {"enabled": entry.is_enabled, "secret": _secret(entry)}
+                ),
+                campaign=campaign,
+                actor=self.actor,
+            )
         if self._apply_change(
             "subscription", entry.address, current.subscription_entry(row), stated
         ):
-            return subscription_update(
-                subscription=row, kinds=entry.kinds, is_enabled=entry.is_enabled, actor=self.actor
-            )
+            changes = {"kinds": entry.kinds, "enabled": entry.is_enabled}
+            return subscription_update(subscription=row, changes=changes, actor=self.actor)
         return row
 
     # --- what the file does not name --------------------------------------------------------

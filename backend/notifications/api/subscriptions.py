@@ -11,23 +11,26 @@ from rest_framework.response import Response
 
 from backend.accounts.api.authentication import actor
 from backend.accounts.services.acting import workspace_of
+from backend.core.rest.documents import document_columns, request_fields
 from backend.core.rest.parameters import boolean, one_of
 from backend.core.rest.permissions import ADMIN
 from backend.core.rest.table import Column, ColumnType
 from backend.core.rest.views import FilteredListView, ListAnswer, View, created_response
-from backend.notifications.api.documents import (
-    SubscriptionDetail,
-    SubscriptionDocument,
-    SubscriptionPatch,
-)
+from backend.notifications.api.documents import SubscriptionDetail, SubscriptionPatch
 from backend.notifications.channels import CHANNELS
-from backend.notifications.models import NoticeKind, Subscription
-from backend.notifications.selectors.subscriptions import subscriptions_visible
+from backend.notifications.models import Subscription
+from backend.notifications.selectors.subscriptions import (
+    SubscriptionDocument,
+    SubscriptionFields,
+    subscriptions_visible,
+)
 from backend.notifications.services.subscriptions import (
     subscription_create,
     subscription_delete,
     subscription_update,
 )
+
+ADDRESS, KINDS, ENABLED = document_columns(SubscriptionFields)
 
 
 class SubscriptionsView(FilteredListView):
@@ -44,10 +47,10 @@ class SubscriptionsView(FilteredListView):
     columns = (
         Column("id", ColumnType.TEXT, "Identifier"),
         Column("channel", ColumnType.TEXT, " or ".join(CHANNELS)),
-        Column("address", ColumnType.TEXT, "E-mail address or URL"),
-        Column("kinds", ColumnType.LIST, ", ".join(NoticeKind.values)),
+        ADDRESS,
+        KINDS,
         Column("campaign", ColumnType.TEXT, "The only campaign it is notified of; empty: of all"),
-        Column("enabled", ColumnType.BOOLEAN, "Whether anything is sent"),
+        ENABLED,
         Column("has_secret", ColumnType.BOOLEAN, "Whether messages are signed"),
         Column("sent", ColumnType.INTEGER, "Notices that went out"),
         Column("waiting", ColumnType.INTEGER, "Notices that will be tried again"),
@@ -65,16 +68,9 @@ class SubscriptionsView(FilteredListView):
     @extend_schema(request=SubscriptionDocument, responses={201: SubscriptionDetail})
     def post(self, request: Request, **_: Any) -> Response:
         """Notify an address from now on; a webhook needs a secret, which signs its messages."""
-        document = SubscriptionDocument(data=request.data)
-        document.is_valid(raise_exception=True)
-        values = document.validated_data
         subscription = subscription_create(
             workspace=workspace_of(request),
-            channel=values["channel"],
-            address=values["address"],
-            secret=values.get("secret"),
-            kinds=values["kinds"],
-            is_enabled=values["enabled"],
+            document=SubscriptionDocument.read(request.data),
             actor=actor(request),
         )
         return created_response(
@@ -118,13 +114,11 @@ class SubscriptionView(View):
     @extend_schema(request=SubscriptionPatch, responses={200: SubscriptionDetail})
     def patch(self, request: Request, subscription_id: UUID) -> Response:
         """Change it; another address of a webhook needs its secret anew."""
-        document = SubscriptionPatch(data=request.data)
-        document.is_valid(raise_exception=True)
-        values = document.validated_data
-        if "enabled" in values:
-            values["is_enabled"] = values.pop("enabled")
-        subscription = _subscription(request, subscription_id)
-        subscription_update(subscription=subscription, actor=actor(request), **values)
+        subscription_update(
+            subscription=_subscription(request, subscription_id),
+            changes=request_fields(request.data),
+            actor=actor(request),
+        )
         return Response(_detail(request, subscription_id))
 
     @extend_schema(responses={204: None})

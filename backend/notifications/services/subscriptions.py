@@ -1,6 +1,7 @@
 """Recipients: where notices go, of which kinds, and the secrets that sign them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -11,21 +12,20 @@ from backend.core.crypto import seal, unseal
 from backend.core.sealing import identity_of
 from backend.foundation.errors import InvalidValue
 from backend.notifications.channels import channel_of
-from backend.notifications.models import NoticeKind, Subscription
-
-MIN_SECRET_CHARACTERS = 16
-MAX_SECRET_CHARACTERS = 200
+from backend.notifications.models import Subscription
+from backend.notifications.selectors.subscriptions import (
+    NEEDED_LENGTH,
+    SubscriptionDocument,
+    SubscriptionFields,
+    SubscriptionSettings,
+)
 
 
 @transaction.atomic
 def subscription_create(
     *,
     workspace: Workspace,
-    channel: str,
-    address: str,
-    secret: str | None,
-    kinds: Sequence[str],
-    is_enabled: bool,
+    document: SubscriptionDocument,
     actor: str,
     campaign: UUID | None = None,
 ) -> Subscription:
@@ -33,22 +33,20 @@ def subscription_create(
 
     Raises InvalidValue with a JSON pointer.
     """
-    sender = channel_of(channel)
-    sender.check_address(address)
-    subscription = Subscription(
-        workspace=workspace,
-        channel=channel,
-        address=address,
-        kinds=_check_kinds(kinds),
-        is_enabled=is_enabled,
-        campaign=campaign,
-    )
+    sender = channel_of(document.channel)
+    sender.check_address(document.address)
+    stated = document.model_dump(exclude={"secret", "kinds"})
+    subscription = Subscription(workspace=workspace, campaign=campaign, **stated)
+    subscription.kinds = list(dict.fromkeys(document.kinds))
     if Subscription.objects.filter(
-        workspace=workspace, channel=channel, address=address, campaign=campaign
+        workspace=workspace,
+        channel=document.channel,
+        address=document.address,
+        campaign=campaign,
     ).exists():
-        raise InvalidValue("/address", f"{address} is subscribed already")
-    if sender.is_signed or secret is not None:
-        _seal(subscription, secret)
+        raise InvalidValue("/address", f"{document.address} is subscribed already")
+    if sender.is_signed or document.secret is not None:
+        _seal(subscription, document.secret)
     subscription.save()
     _audit(subscription, "subscription_create", actor)
     return subscription
@@ -56,28 +54,26 @@ def subscription_create(
 
 @transaction.atomic
 def subscription_update(
-    *, subscription: Subscription, actor: str, **changes: object
+    *, subscription: Subscription, changes: Mapping[str, Any], actor: str
 ) -> Subscription:
-    """Change address, secret, kinds or is_enabled; raises InvalidValue with a JSON pointer.
+    """Change fields of SubscriptionSettings; raises InvalidDocument, or InvalidValue with a pointer.
 
     Another address of a channel that signs needs a secret with it: whoever may write addresses
     shall not have messages signed for a receiver whose secret they do not know.
     """
     subscription = Subscription.objects.select_for_update().get(pk=subscription.pk)
-    address, secret = changes.get("address"), changes.get("secret")
-    if isinstance(address, str) and address != subscription.address:
+    stored = {name: getattr(subscription, name) for name in SubscriptionFields.model_fields}
+    settings = SubscriptionSettings.model_construct(**stored).merge(changes)
+    if settings.address != subscription.address:
         channel = channel_of(subscription.channel)
-        channel.check_address(address)
-        subscription.address = address
-        if channel.is_signed and secret is None:
+        channel.check_address(settings.address)
+        subscription.address = settings.address
+        if channel.is_signed and settings.secret is None:
             raise InvalidValue("/secret", "another address needs a secret of its own")
-    if secret is not None:
-        _seal(subscription, str(secret))
-    kinds = changes.get("kinds")
-    if isinstance(kinds, list):
-        subscription.kinds = _check_kinds(kinds)
-    if "is_enabled" in changes:
-        subscription.is_enabled = bool(changes["is_enabled"])
+    if settings.secret is not None:
+        _seal(subscription, settings.secret)
+    subscription.kinds = list(dict.fromkeys(settings.kinds))
+    subscription.is_enabled = settings.is_enabled
     subscription.save()
     _audit(subscription, "subscription_update", actor)
     return subscription
@@ -110,21 +106,9 @@ def _seal(subscription: Subscription, secret: str | None) -> None:
     channel = channel_of(subscription.channel)
     if not channel.is_signed:
         raise InvalidValue("/secret", f"messages by {channel.label} are not signed")
-    if secret is None or not MIN_SECRET_CHARACTERS <= len(secret) <= MAX_SECRET_CHARACTERS:
-        raise InvalidValue(
-            "/secret", f"{MIN_SECRET_CHARACTERS} to {MAX_SECRET_CHARACTERS} characters are needed"
-        )
+    if secret is None:
+        raise InvalidValue("/secret", NEEDED_LENGTH)
     subscription.sealed_secret = seal(secret.encode(), identity=identity_of(subscription))
-
-
-def _check_kinds(kinds: Sequence[str]) -> list[str]:
-    for index, kind in enumerate(kinds):
-        if kind not in NoticeKind.values:
-            known = ", ".join(NoticeKind.values)
-            raise InvalidValue(f"/kinds/{index}", f"{kind!r} is not one of {known}")
-    if not kinds:
-        raise InvalidValue("/kinds", "at least one kind is needed")
-    return list(dict.fromkeys(kinds))
 
 
 def _audit(subscription: Subscription, action: str, actor: str) -> None:

@@ -82,3 +82,8 @@ class SubscriptionForm(WriteForm):
         """The campaign chosen; None for everything."""
         chosen = self.cleaned_data["campaign"]
         return UUID(chosen) if chosen else None
+
+    def document(self) -> dict[str, Any]:
+        """The document of the subscription, whose campaign is told apart from it."""
+        stated = {name: value for name, value in self.cleaned_data.items() if name != "campaign"}
+        return stated | {"secret": stated["secret"] or None}

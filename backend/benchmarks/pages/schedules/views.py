@@ -32,7 +32,10 @@ from backend.benchmarks.services.hosts import ARCHIVE_DRIVER
 from backend.benchmarks.services.schedules import schedule_create, schedule_delete, schedule_update
 from backend.notifications.channels import channel_of
 from backend.notifications.models import USUAL_KINDS, NoticeKind, Subscription
-from backend.notifications.selectors.subscriptions import subscriptions_visible
+from backend.notifications.selectors.subscriptions import (
+    SubscriptionDocument,
+    subscriptions_visible,
+)
 from backend.notifications.services.notices import notice_test
 from backend.notifications.services.subscriptions import subscription_create, subscription_delete
 from backend.site.access import demand, may, readable
@@ -124,12 +127,10 @@ def _create_schedule(request: HttpRequest, form: ScheduleForm) -> None:
     if data.get("alert"):
         subscription_create(
             workspace=workspace_of(request),
-            channel=EMAIL,
-            address=data["alert"],
-            secret=None,
-            kinds=USUAL_KINDS,
+            document=SubscriptionDocument.read(
+                {"channel": EMAIL, "address": data["alert"], "kinds": USUAL_KINDS}
+            ),
             campaign=campaign.pk,
-            is_enabled=True,
             actor=request.user.get_username(),
         )
 
@@ -214,16 +215,11 @@ def subscription_new(request: HttpRequest) -> HttpResponse:
     demand(request, Scope.ADMIN)
     form = SubscriptionForm(request.POST, campaigns=list(campaigns_of(workspace_slug(request))))
     if form.is_valid():
-        data = form.cleaned_data
         with form.refusals():
             subscription_create(
                 workspace=workspace_of(request),
-                channel=data["channel"],
-                address=data["address"],
-                secret=data["secret"] or None,
-                kinds=data["kinds"],
-                campaign=data["campaign"],
-                is_enabled=True,
+                document=SubscriptionDocument.read(form.document()),
+                campaign=form.cleaned_data["campaign"],
                 actor=request.user.get_username(),
             )
             messages.success(request, _("The alert is added."))
