@@ -116,7 +116,7 @@ def test_what_cannot_be_compared_is_said_and_the_rest_shown(client, pair):
         factories.offer(f"more-{n}")
     text = html(client, "/compare/?o=nope,a,b,c,more-0,more-1,more-2,more-3&base=more-3")
     assert "There is no offer &#x27;nope&#x27;." in text
-    assert "left out: more-3." in text
+    assert "ignored: more-3." in text
     assert "The baseline &#x27;more-3&#x27; is not among the offers compared." in text
     assert "Six offers is the maximum." in text
     assert text.count('class="plain"') == 6
