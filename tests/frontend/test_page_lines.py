@@ -14,8 +14,8 @@ from backend.benchmarks.selectors.costs import Cost
 from backend.benchmarks.selectors.history import Point
 from backend.catalog.pages.hardware.forms import HardwareForm
 from backend.foundation.errors import InvalidDocument, InvalidValue
+from backend.rankings.calc.fleet_search import TRAFFIC, Fault, InfeasibleOffer
 from backend.rankings.calc.fleets import Fleet, FleetTarget, Requirement, Rule
-from backend.rankings.calc.requirements import TRAFFIC, Fault, InfeasibleOffer
 from backend.rankings.pages.requirements.forms import RequirementForm
 from backend.rankings.pages.requirements.lines import failure_groups, fleet_lines, headings
 from backend.site import lines, machines

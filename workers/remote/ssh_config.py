@@ -15,7 +15,7 @@ from pathlib import Path
 import asyncssh
 
 from backend.benchmarks.calc.host_lists.ssh_jumps import NoJump, jump_of_command
-from workers.remote.ssh_settings import SYSTEM_CONFIG, SshConfigFault, SshSettings, expand
+from workers.remote.ssh_config_files import SYSTEM_CONFIG, SshConfigFault, SshSettings, expand
 
 DEFAULT_KEYS = ("id_ed25519", "id_ecdsa", "id_rsa")
 DEFAULT_PORT = 22

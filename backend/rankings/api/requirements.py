@@ -19,8 +19,8 @@ from backend.core.rest.table import Column, ColumnType, plain
 from backend.core.rest.views import LIST_READERS, ListAnswer, View
 from backend.foundation.errors import InvalidDocument
 from backend.rankings.api.rankings import RankingsView
+from backend.rankings.calc.fleet_search import InfeasibleOffer
 from backend.rankings.calc.requirement_document import LIMIT, MOST_LIMIT, RequirementDocument
-from backend.rankings.calc.requirements import InfeasibleOffer
 from backend.rankings.selectors.coverage import licences_of
 from backend.rankings.selectors.requirement_document import document_from
 from backend.rankings.selectors.requirements import (

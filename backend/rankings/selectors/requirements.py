@@ -29,6 +29,7 @@ from backend.measure.stats import UNFIT
 from backend.money.money import RateTable
 from backend.money.pricing.extras import DISK, EGRESS, Included, Tariff, Tiers, inclusions_of
 from backend.rankings.calc.conclusions import name_list
+from backend.rankings.calc.fleet_search import InfeasibleOffer, Solution, solve
 from backend.rankings.calc.fleets import (
     Fleet,
     FleetTarget,
@@ -39,7 +40,6 @@ from backend.rankings.calc.fleets import (
     rule_of,
 )
 from backend.rankings.calc.requirement_document import RequirementDocument
-from backend.rankings.calc.requirements import InfeasibleOffer, Solution, solve
 from backend.rankings.selectors.on_sale import WORDS, asks_for_burstable, reasons
 from backend.rankings.selectors.prices import ONCE
 from backend.rankings.selectors.query import RankingQuery

@@ -6,8 +6,8 @@ from fractions import Fraction
 from math import lcm
 
 from backend.money.pricing.billing.lifetimes import Horizon
-from backend.rankings.calc.covering import CoverProblem, cheapest_cover, useful_types
-from backend.rankings.calc.requirements import MOST_MIXED, NODES, SECONDS
+from backend.rankings.calc.cover_solver import CoverProblem, cheapest_cover, useful_types
+from backend.rankings.calc.fleet_search import MOST_MIXED, NODES, SECONDS
 from backend.scenarios.calc.charges import (
     PURCHASE,
     ZERO,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from backend.foundation.errors import InvalidValue
 from backend.money.pricing.billing.lifetimes import HOUR_S
-from backend.rankings.calc.covering import useful_types
+from backend.rankings.calc.cover_solver import useful_types
 from backend.scenarios.calc.model import ScenarioInput
 from backend.scenarios.calc.needed import servers_needed
 

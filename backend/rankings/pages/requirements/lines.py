@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from backend.measure.metrics import METRICS
 from backend.rankings.calc.conclusions import SPARE_SHOWN, Conclusion, FleetChoice, cheapest_fleet
+from backend.rankings.calc.fleet_search import TRAFFIC, Fault, InfeasibleOffer
 from backend.rankings.calc.fleets import FleetTarget, Rule
-from backend.rankings.calc.requirements import TRAFFIC, Fault, InfeasibleOffer
 from backend.rankings.selectors.requirements import FleetLine, RequirementAnswer
 from backend.rankings.selectors.rows import RankingRow
 from backend.site import figures, words

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from backend.measure.metrics import METRICS
 from backend.money.pricing.billing.traffic import cost_under_tiers
-from backend.rankings.calc import requirements
+from backend.rankings.calc import fleet_search
+from backend.rankings.calc.fleet_search import Fault, solve
 from backend.rankings.calc.fleets import (
     FleetTarget,
     Requirement,
@@ -20,7 +21,6 @@ from backend.rankings.calc.fleets import (
     rule_of,
     units_for,
 )
-from backend.rankings.calc.requirements import Fault, solve
 
 HOURS = 730
 # CMIPS and USD an hour of the published table of 2013
@@ -340,7 +340,7 @@ def test_nothing_usable_gives_no_mix():
 
 
 def test_floor_is_given_when_the_cheapest_is_not_proven(monkeypatch):
-    monkeypatch.setattr(requirements, "NODES", 1)
+    monkeypatch.setattr(fleet_search, "NODES", 1)
     servers = [
         server(f"type-{i:02}", 400 - 2 * i + Decimal(i % 5) / 100, cmips=100 + 7 * i,
                ram_gib=300 - 9 * i)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.rankings.calc.covering import (
+from backend.rankings.calc.cover_solver import (
     CoverProblem,
     Purchase,
     TierPiece,

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from workers.remote.ssh_config import SshConfigFault, destination, login
-from workers.remote.ssh_settings import SshSettings
+from workers.remote.ssh_config_files import SshSettings
 
 BASTION = "Host bastion\n HostName 198.51.100.10\n User = ops\n Port=2222\n"
 EXAMPLE = """# an example

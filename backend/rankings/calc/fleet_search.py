@@ -21,7 +21,7 @@ from backend.foundation.texts import text as _
 from backend.foundation.units import EXACT, exact_decimal
 from backend.money.pricing.billing.traffic import cost_under_tiers
 from backend.money.pricing.extras import Tiers
-from backend.rankings.calc.covering import (
+from backend.rankings.calc.cover_solver import (
     CoverProblem,
     Purchase,
     TierPiece,
