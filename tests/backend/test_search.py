@@ -61,4 +61,4 @@ def test_search_shows_a_private_view_to_its_owner_only(client):
 def test_search_refuses_no_words_and_survives_odd_ones(client):
     assert client.get("/api/v1/search").status_code == 400
     assert results(client, "\0 %_' \\ " + "x" * 300) == []
-    assert "No offer" in shown(client.get("/search", {"q": "\0nothing"}))
+    assert "No results" in shown(client.get("/search", {"q": "\0nothing"}))

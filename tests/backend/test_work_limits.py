@@ -237,7 +237,7 @@ def test_page_says_that_it_is_not_calculated(client: Client, kept: None, address
         refused = client.get(address)
     assert (refused.status_code, refused["Retry-After"], refused["Refresh"]) == (503, "5", "5")
     assert b"others are calculating" in refused.content
-    assert b"tries again by itself" in refused.content
+    assert b"tries again automatically" in refused.content
     assert client.get(address).status_code == 200
 
 

@@ -216,7 +216,7 @@ def test_result_is_pasted_looked_at_and_stored(browser, site, rows):
         page.get_by_text("Exclude a result").click()
         page.get_by_label("Reason to exclude").fill("the wrong machine")
         page.get_by_role("button", name="Exclude").click()
-        expect(page.get_by_text("left out", exact=True)).to_be_visible()
+        expect(page.get_by_text("excluded", exact=True)).to_be_visible()
 
 
 def test_tables_of_charts_are_there_without_scripts(browser, site, rows):

@@ -188,6 +188,6 @@ def test_server_cost_lists_the_shares_from_the_largest():
     parts = [("staff", Decimal(20)), ("purchase", Decimal(70)), ("space", Decimal(0)),
              ("energy", Decimal(10))]  # fmt: skip
     assert server_cost(parts, "EUR").sentence == (
-        "One server costs 100 EUR/month, of it purchase 70%, staff 20% and energy 10%."
+        "One server costs 100 EUR/month: purchase 70%, staff 20% and energy 10%."
     )
     assert server_cost([("staff", Decimal(0))], "EUR").sentence == ("One server costs 0 EUR/month.")

@@ -92,7 +92,11 @@ def offer_context(detail: OfferDetail, requested: RankingRequest) -> dict[str, A
     )
     basis = {k: v for k, v in params.items() if k in state.SELECTORS | state.QUESTION}
     rows = similar_offers(detail.row, detail.everyone) if detail.row else []
-    of_type = region_prices(detail.offer, detail.everyone, query, requested.stamp)
+    of_type = (
+        region_prices(detail.offer, detail.everyone, query, requested.stamp)
+        if detail.prices
+        else []
+    )
     groups = [group for group in TERM_GROUPS if any(group in each.prices for each in of_type)]
     return {
         "price_terms": [GROUP_LABELS[group] for group in groups],
