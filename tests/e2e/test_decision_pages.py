@@ -53,7 +53,7 @@ def test_frontier_shows_the_data_that_it_draws(browser, site, market):
                 figure(point["x"]),
                 figure(point["y"]),
             ]
-            assert cells[4] == f"{figure(point['low'])} to {figure(point['high'])} (95 %)"
+            assert cells[4] == f"{figure(point['low'])} to {figure(point['high'])} (95%)"
         assert shown[-1][5] == "beyond the limits"
 
 

@@ -180,7 +180,7 @@ def test_key_appears_after_a_scan_and_is_approved(browser, site, rows):
         Host.objects.filter(pk=host.pk).update(
             scan_requested_at=None, scanned_key=KEY, scanned_at=factories.AT
         )
-        page.get_by_role("button", name="approve it").click(timeout=6_000)
+        page.get_by_role("button", name="The fingerprint matches: approve").click(timeout=6_000)
         expect(page.get_by_role("button", name="Start the run")).to_be_visible()
     host.refresh_from_db()
     assert host.state == HostState.TRUSTED

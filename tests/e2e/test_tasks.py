@@ -189,7 +189,7 @@ def test_e_raw_output_that_a_score_comes_from(browser, site, session):
 def test_f_list_that_a_colleague_reads_in_a_spreadsheet(browser, site, session):
     with task(browser, site, session, at_most=4) as person:
         page = person.page
-        person.link("Rank")
+        person.link("Rank all servers")
         person.press(page.locator("#menu-share > summary"))
         person.link("Formulas and feeds")
         page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text }")
@@ -264,7 +264,7 @@ def test_j_bill_and_what_it_would_cost_elsewhere(browser, site, session, tmp_pat
         bills.read_waiting()
         expect(page.get_by_role("heading", name="october", exact=True)).to_be_visible()
         expect(page.get_by_text("The same machines elsewhere").first).to_be_visible()
-        expect(page.get_by_text("in place of 420 USD").first).to_be_visible()
+        expect(page.get_by_text("instead of 420 USD").first).to_be_visible()
         page.set_viewport_size({"width": 360, "height": 800})
         # Charts are drawn again for the new width.
         page.wait_for_function("document.documentElement.scrollWidth == 360")
