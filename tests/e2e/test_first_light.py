@@ -64,7 +64,9 @@ def test_filters_swap_the_results_and_push_the_address(browser, site, rows):
         assert brief(page.url) == f"{site}/offers/?currency=EUR"
         page.locator("#provider-menu").click()
         page.locator("input[name=provider][value=aws]").check()
-        expect(page.get_by_role("status")).to_have_text("1 offer sorted by Value per cost, highest first")
+        expect(page.get_by_role("status")).to_have_text(
+            "1 offer sorted by Value per cost, highest first"
+        )
         expect(page.get_by_role("link", name="Remove filter Provider AWS")).to_be_visible()
         page.locator("#results").get_by_role("link", name="Price").click()
         expect(page.locator("th[aria-sort]")).to_have_attribute("aria-sort", "ascending")
