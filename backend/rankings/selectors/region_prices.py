@@ -38,10 +38,15 @@ class RegionPrices:
 
 
 def region_prices(
-    offer: Offer, everyone: Sequence[RankingRow], query: RankingQuery, stamp: DataStamp
+    offer: Offer,
+    everyone: Sequence[RankingRow],
+    query: RankingQuery,
+    stamp: DataStamp,
+    *,
+    has_surplus: bool,
 ) -> list[RegionPrices]:
     """The offer, then the cheapest others of its provider and name, in the query's period, currency
-    and basis; nothing of a past day."""
+    and basis, on request with the charge for running on without CPU credits; nothing of a past day."""
     if query.as_of is not None:
         return []
     offers = [offer, *_elsewhere(offer, everyone)]
@@ -56,7 +61,9 @@ def region_prices(
         choices = choose_prices(of_term, asked.price_basis)
         for member in offers:
             choice = choices.get(member.pk)
-            price = total_price(member, choice, shared) if choice else None
+            if choice is None:
+                continue
+            price = total_price(member, choice, shared, has_surplus=has_surplus)
             if price is not None:
                 prices[member.slug][group] = min(price, prices[member.slug].get(group, price))
     return [RegionPrices(member, prices[member.slug]) for member in offers if prices[member.slug]]

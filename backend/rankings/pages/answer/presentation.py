@@ -114,18 +114,7 @@ def answer_context(its: BestBuy, front: Frontier, params: state.Params) -> dict[
         "servers": counted_words("{n} server", "{n} servers", len(its.candidates)),
         "providers": counted_words("{n} provider", "{n} providers", len(coverage)),
         "unscored_count": its.without_score_count,
-        "own": [
-            OwnLine(
-                line,
-                standing.rank,
-                figures.money(standing.break_even_price, standing.row.period),
-                " – ".join(
-                    figures.money(end, standing.row.period)
-                    for end in (standing.break_even_low, standing.break_even_high)
-                ),
-            )
-            for line, standing in zip(lines([machine.row for machine in own]), own, strict=True)
-        ],
+        "own": list(map(_own_line, lines([machine.row for machine in own]), own)),
         "lacks_own": its.best is not None and not its.own,
         "coverage": coverage,
         "absent": [coverage.provider for coverage in its.coverage if not coverage.offer_count],
@@ -134,6 +123,13 @@ def answer_context(its: BestBuy, front: Frontier, params: state.Params) -> dict[
         "chart": chart,
         "attributions": attributions(value_counts(its.candidates.rows, "licence")),
     }
+
+
+def _own_line(line: OfferLine, standing: OwnStanding) -> OwnLine:
+    period = standing.row.period
+    ends = (standing.break_even_low, standing.break_even_high)
+    limits = " – ".join(figures.money(end, period) for end in ends)
+    return OwnLine(line, standing.rank, figures.money(standing.break_even_price, period), limits)
 
 
 def _cloud_line(its: BestBuy) -> CloudLine | None:

@@ -84,16 +84,19 @@ def offer_context(detail: OfferDetail, requested: RankingRequest) -> dict[str, A
         scored={score.metric.key for score in detail.summaries},
         errors=requested.errors,
     )
+    is_unlimited = bool(detail.row and detail.row.credit_mode == UNLIMITED)
     breakdown = price_breakdown(
         detail.offer,
         query,
-        is_unlimited=bool(detail.row and detail.row.credit_mode == UNLIMITED),
+        is_unlimited=is_unlimited,
         stamp=requested.stamp,
     )
     basis = {k: v for k, v in params.items() if k in state.SELECTORS | state.QUESTION}
     rows = similar_offers(detail.row, detail.everyone) if detail.row else []
     of_type = (
-        region_prices(detail.offer, detail.everyone, query, requested.stamp)
+        region_prices(
+            detail.offer, detail.everyone, query, requested.stamp, has_surplus=is_unlimited
+        )
         if detail.prices
         else []
     )
